@@ -1,0 +1,324 @@
+"""What an entry of the catalogue is: the contract between an op and the rest of ptogen.
+
+An op says two things of its operands, from two sources. Its *sizing* rule comes from the documents and tells the planner what to allocate; its
+*effects* come from the headers and tell the checker which bytes really move. Neither is computed from the other, so a wrong formula shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ptogen.dtypes import Dtype
+from ptogen.platforms import Pipe, Platform
+
+DATA_KINDS = ("random", "ties", "sorted", "reversed", "extremes")
+
+
+class CaseFields(BaseModel):
+    """The fields that every case has; an op adds its own.
+
+    The models are strict: YAML's accidental types (``no``, ``1e3``) are errors and not converted.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    name: str | None = Field(None, description="case name, a C identifier; made from the fields where absent")
+    data: str = Field("random", description="random, ties, sorted, reversed, extremes, or the path of a .npy file")
+    seed: int = Field(0, ge=0, lt=2**32, description="seed of the input data")
+    ub: dict[str, int] | None = Field(None, description="pinned byte addresses in UB, by the ISA's operand names")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A rule of an op that a case breaks.
+
+    Attributes:
+        code: PTG2xx.
+        field: the spec field to point at.
+        message: the rule and the numbers.
+        hint: a way out.
+    """
+
+    code: str
+    field: str
+    message: str
+    hint: str | None = None
+
+
+class Role(str, Enum):
+    """What an instruction does with an operand."""
+
+    IN = "in"
+    OUT = "out"
+    TMP = "tmp"
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A row-major tensor in GM; the pitch of a row is ``cols`` elements.
+
+    Attributes:
+        name: kernel parameter; also names its data file (``input_<name>.bin``, ``golden_<name>.bin``).
+        dtype: element type.
+        rows, cols: shape in elements.
+        valid_rows, valid_cols: the region at the origin that the kernel reads or writes.
+        role: IN or OUT.
+        record: for an output of 8-byte (value, index) records the dtype of the value, else None.
+    """
+
+    name: str
+    dtype: Dtype
+    rows: int
+    cols: int
+    valid_rows: int
+    valid_cols: int
+    role: Role
+    record: Dtype | None = None
+
+    @property
+    def bytes(self) -> int:
+        return self.rows * self.cols * self.dtype.bytes
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tile that an op needs.
+
+    Attributes:
+        name: the ISA's name of the operand.
+        role: read, written, or scratch.
+        dtype: element type.
+        rows, cols: physical shape in elements.
+        valid_rows, valid_cols: valid region in elements.
+        align: alignment of its first byte.
+        tensor: the GM tensor it is loaded from or stored to, or None for scratch.
+        scale: its columns for each column of the op; 0 where it is not cut with the columns.
+    """
+
+    name: str
+    role: Role
+    dtype: Dtype
+    rows: int
+    cols: int
+    valid_rows: int
+    valid_cols: int
+    align: int
+    tensor: str | None = None
+    scale: int = 1
+
+    @property
+    def bytes(self) -> int:
+        return self.rows * self.cols * self.dtype.bytes
+
+
+@dataclass(frozen=True)
+class Part:
+    """Columns ``start`` to ``stop`` of the op, served by one instruction.
+
+    Attributes:
+        start, stop: in the op's columns.
+        args: operand names in the order of the instruction's parameters.
+    """
+
+    start: int
+    stop: int
+    args: tuple[str, ...]
+
+    @property
+    def cols(self) -> int:
+        return self.stop - self.start
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """What a case needs, from the op's documents.
+
+    Attributes:
+        operands: in the order of placement: inputs, outputs, then scratch.
+        parts: one instruction each; more than one only where a header would go wrong on the whole.
+        row_by_row: whether each row takes an instruction of its own.
+    """
+
+    operands: tuple[Operand, ...]
+    parts: tuple[Part, ...]
+    row_by_row: bool = False
+
+
+@dataclass(frozen=True)
+class Region:
+    """``count`` runs of ``length`` bytes, ``pitch`` bytes apart, the first at ``start``."""
+
+    start: int
+    length: int
+    count: int = 1
+    pitch: int = 0
+
+    @property
+    def end(self) -> int:
+        """One past the last byte."""
+        return self.start + (self.count - 1) * self.pitch + self.length if self.length and self.count else self.start
+
+    def runs(self) -> tuple[tuple[int, int], ...]:
+        """Half-open byte ranges, runs that touch merged."""
+        if not self.length or not self.count:
+            return ()
+        if self.count == 1 or self.pitch == self.length:
+            return ((self.start, self.end),)
+        starts = range(self.start, self.start + self.count * self.pitch, self.pitch)
+        return tuple((start, start + self.length) for start in starts)
+
+    def shifted(self, offset: int) -> Region:
+        return Region(self.start + offset, self.length, self.count, self.pitch)
+
+
+@dataclass(frozen=True)
+class Access:
+    """Bytes of an operand that an instruction touches, relative to the operand's first byte.
+
+    Attributes:
+        operand: its name.
+        writes: whether they are written.
+        region: which bytes.
+        defined: for a read, whether the value can reach a defined result; for a write, whether what is written is defined.
+    """
+
+    operand: str
+    writes: bool
+    region: Region
+    defined: bool = True
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What the header of one instruction does.
+
+    Attributes:
+        pipe: where it runs.
+        accesses: every byte it touches.
+        defects: why the header would go wrong on these arguments, in words; empty where it does not.
+        events: (source pipe, destination pipe, event id) that it sets and waits for by itself.
+    """
+
+    pipe: Pipe
+    accesses: tuple[Access, ...]
+    defects: tuple[str, ...] = ()
+    events: tuple[tuple[Pipe, Pipe, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Arg:
+    """What a header sees of a tile: element type, physical shape, valid region."""
+
+    dtype: Dtype
+    rows: int
+    cols: int
+    valid_rows: int
+    valid_cols: int
+
+    @property
+    def pitch(self) -> int:
+        """Bytes from one row to the next."""
+        return self.cols * self.dtype.bytes
+
+    @property
+    def bytes(self) -> int:
+        return self.rows * self.pitch
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A row of an op's table of what "exact" rests on.
+
+    Attributes:
+        subject: such as "ties".
+        rule: what ptogen takes as right.
+        basis: document, header, simulator or assumed.
+    """
+
+    subject: str
+    rule: str
+    basis: str
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A known contradiction between the CPU simulator and the ISA.
+
+    Attributes:
+        id: stable name.
+        condition: when it applies, in words.
+        header: where it stands in the pto-isa headers.
+        reason: what goes wrong.
+        probe: C++ expression that is true where the header at hand has the defect; see ``ptogen/backend/probe.py``.
+    """
+
+    id: str
+    condition: str
+    header: str
+    reason: str
+    probe: str
+
+
+@dataclass(frozen=True)
+class Op:
+    """An entry of the catalogue. A family subclasses it; ptogen asks an op nothing else."""
+
+    name: str
+    """The spec's name; also the default ST directory."""
+    instruction: str
+    """The PTO instruction, such as ``TSORT32``."""
+    pipe: Pipe
+    """Where the document says it runs."""
+    sources: tuple[str, ...]
+    """Documents and headers that the entry was written from."""
+    rests: tuple[Rest, ...]
+    defects: tuple[Defect, ...] = field(default=())
+
+    Case: ClassVar[type[CaseFields]]
+    golden_module: ClassVar[str]
+    """Module in ``ptogen.golden`` with ``generate(**params)``; see :meth:`golden_params`."""
+
+    def default_name(self, case: Any) -> str:
+        """A case name made from the fields: a C identifier, different for cases that differ in what is ordinary."""
+        raise NotImplementedError
+
+    def rules(self, case: Any, platform: Platform, mode: str) -> list[Fault]:
+        """Every rule of the op that the case breaks on this platform (PTG2xx); the planner may rely on an empty list."""
+        raise NotImplementedError
+
+    def dtypes(self, platform: Platform) -> tuple[Dtype, ...]:
+        """The dtypes that the platform's headers accept."""
+        raise NotImplementedError
+
+    def tensors(self, case: Any) -> tuple[Tensor, ...]:
+        """GM tensors in the order of the kernel's parameters, outputs first."""
+        raise NotImplementedError
+
+    def sizing(self, case: Any, platform: Platform) -> Sizing:
+        """What to allocate and which instructions to issue, from the documents."""
+        raise NotImplementedError
+
+    def effects(self, platform: Platform, args: Mapping[str, Arg]) -> Effects:
+        """What the instruction does with these tiles, from the headers of ``platform.family``."""
+        raise NotImplementedError
+
+    def golden_params(self, case: Any) -> dict[str, Any]:
+        """Keyword arguments, plain Python values, of ``generate`` in the golden module."""
+        raise NotImplementedError
+
+    def shapes(self, case: Any) -> tuple[tuple[str, int], tuple[str, int]]:
+        """The two fields that size the case (rows, cols) with their values; the planner searches them for what fits."""
+        raise NotImplementedError
+
+    def resized(self, case: Any, rows: int, cols: int) -> Any:
+        """The same case with another size, for a hint."""
+        raise NotImplementedError
+
+    def defects_of(self, case: Any, platform: Platform) -> tuple[str, ...]:
+        """Ids of the simulator's defects that the plan of this case meets when it runs on the CPU backend."""
+        raise NotImplementedError

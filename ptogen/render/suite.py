@@ -1,0 +1,26 @@
+"""What rendering a suite gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class RenderedSuite:
+    """The files of one ST directory and what a manifest records of them.
+
+    Attributes:
+        key: ``<platform>-<name>``, unique in an output tree.
+        directory: ST directory relative to the output root, with forward slashes.
+        files: text by path relative to the output root.
+        meta: JSON-ready facts: ``op``, ``platform``, ``mode``, ``name``, ``test_suite``, ``ub_bytes``, ``spec`` and ``templates`` (SHA-256 of
+            the suite's own content and of the templates) and ``cases``, a list of ``{"name", "fields", "defects"}`` where ``fields`` are the
+            case's spec fields and ``defects`` the ids of the simulator defects that the case meets.
+    """
+
+    key: str
+    directory: str
+    files: Mapping[str, str]
+    meta: Mapping[str, Any]

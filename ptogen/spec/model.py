@@ -1,0 +1,67 @@
+"""What a spec file becomes once it is understood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ptogen.errors import Position
+from ptogen.ops.base import CaseFields, Op
+from ptogen.platforms import Platform
+
+Path = tuple["str | int", ...]
+"""Where a value stands in a document: keys and list indices from the root."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Positions of a document's keys and values."""
+
+    file: str
+    values: Mapping[Path, Position]
+    keys: Mapping[Path, Position] = field(default_factory=dict)
+
+    def at(self, path: Path) -> Position:
+        """The value at ``path``, or the nearest enclosing one that the document has."""
+        while path and path not in self.values:
+            path = path[:-1]
+        return self.values.get(path, Position(self.file, 1, 1))
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The cases that become one ST directory on one platform.
+
+    Attributes:
+        op: entry of the catalogue.
+        platform: row of the platform table.
+        mode: ``manual`` or ``auto``.
+        name: ST directory and suite name.
+        cases: every case has a name, unique in the suite.
+        ub_bytes: capacity to plan for.
+        marks: positions in the spec file.
+        paths: where each case stands in the document.
+    """
+
+    op: Op
+    platform: Platform
+    mode: str
+    name: str
+    cases: tuple[CaseFields, ...]
+    ub_bytes: int
+    marks: Marks
+    paths: tuple[Path, ...]
+
+    @property
+    def test_suite(self) -> str:
+        """Name of the GoogleTest suite; data directories are ``<test_suite>.<case>``."""
+        return f"{self.name.upper()}Test"
+
+    @property
+    def directory(self) -> str:
+        """ST directory relative to the output root."""
+        return f"{self.platform.st_root}/{self.name}"
+
+    def position(self, case: int, *fields: str | int) -> Position:
+        """Where a field of a case stands in the spec."""
+        return self.marks.at((*self.paths[case], *fields))
