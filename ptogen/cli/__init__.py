@@ -1,0 +1,213 @@
+"""The command line. A command lives in a module of its own, which is imported when it runs and not before.
+
+This module stands in the way of every run, ``ptogen --help`` included, so it imports click and nothing heavier.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ptogen import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from ptogen.errors import Diagnostic, PtogenError
+
+SUMMARIES = {
+    "kernel": "Render specs into C++ suites.",
+    "plan": "Show the plan of each case: tiles, addresses, program.",
+    "check": "Build, run and compare suites on a backend.",
+    "ops": "List the operations, or describe one.",
+    "platforms": "List the platforms.",
+    "schema": "Print the JSON Schema of the spec.",
+    "backend": "Show or fetch what builds and runs need.",
+}
+"""Every command, in the order of ``ptogen --help``; the module is ``ptogen.cli.<name>`` and so is its attribute."""
+
+_BROKEN_PIPE = 141  # what a shell reports of a program that SIGPIPE ended
+
+
+class LazyGroup(click.Group):
+    """Commands that are imported on use, and one place where errors become messages and exit statuses."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(SUMMARIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in SUMMARIES:
+            return None
+        from importlib import import_module
+
+        return getattr(import_module(f"ptogen.cli.{cmd_name}"), cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        items = [CompletionItem(name, help=text) for name, text in SUMMARIES.items() if name.startswith(incomplete)]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in SUMMARIES and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], SUMMARIES, 1)
+            ctx.fail(f"There is no command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except KeyboardInterrupt:
+            click.echo("ptogen: interrupted", err=True)
+            ctx.exit(130)
+        except BrokenPipeError:
+            # The reader has gone. Python would complain once more when it flushes at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(_BROKEN_PIPE)
+        except Exception as error:
+            from ptogen.errors import PtogenError
+
+            if not isinstance(error, PtogenError):
+                raise
+            report(error, as_json=ctx.meta.get(_FORMAT) == "json")
+            ctx.exit(int(error.exit_code))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 fine; 1 a finding, a failed case or a difference; 2 a spec or usage that cannot be served, "
+    "or a missing backend; 3 ptogen's own fault; 130 interrupted.",
+)
+@click.version_option(__version__, prog_name="ptogen", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Plans, checks and runs PTO kernels from a short YAML spec."""
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Runs the command line and gives its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A file name need not be text, and a terminal need not speak UTF-8.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        result = cli.main(args, "ptogen", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except click.Abort:
+        click.echo("ptogen: interrupted", err=True)
+        return 130
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        click.echo(
+            "ptogen: this is ptogen's own fault, not one of your files; please report it with the lines above",
+            err=True,
+        )
+        return 3
+
+
+_FORMAT = "ptogen.format"
+
+
+def _remember_format(ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    ctx.meta[_FORMAT] = value
+    return value
+
+
+format_option = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    callback=_remember_format,
+    is_eager=True,
+    help="How to print results.",
+)
+"""``--format``: a command that takes it prints errors in this format, too."""
+
+
+class Bytes(click.ParamType):
+    """A number of bytes, decimal or as 0x…"""
+
+    name = "bytes"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = value if isinstance(value, int) else int(value, 0)
+        except ValueError:
+            self.fail(f"{value!r} is not a number of bytes.", param, ctx)
+        if not 0 < number < 2**31:
+            self.fail(f"{value} is not between 1 and 2,147,483,647.", param, ctx)
+        return number
+
+
+ub_bytes_option = click.option(
+    "--ub-bytes", type=Bytes(), metavar="N", help="Plan for a UB of N bytes instead of the platform's size."
+)
+
+
+def report(error: PtogenError, *, as_json: bool = False) -> None:
+    """Prints every diagnostic on stderr and, where a machine reads, as JSON on stdout."""
+    for diagnostic in error.diagnostics:
+        show(diagnostic)
+    if as_json:
+        print_json({"diagnostics": [diagnostic.as_dict() for diagnostic in error.diagnostics]})
+
+
+_COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
+
+
+def show(diagnostic: Diagnostic) -> None:
+    """Prints one diagnostic on stderr, in colour on a terminal unless ``NO_COLOR`` is set."""
+    text = printable(str(diagnostic))
+    if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
+        label = f"{diagnostic.severity} {diagnostic.code}:"
+        before, found, after = text.partition(label)
+        if found:
+            text = before + click.style(label, fg=_COLOURS.get(diagnostic.severity), bold=True) + after
+    click.echo(text, err=True)
+
+
+def printable(text: str) -> str:
+    """The text without the control characters that would steer a terminal; specs can hold any."""
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else ascii(sign)[1:-1] for sign in text)
+
+
+def print_json(data: object) -> None:
+    """Prints JSON on stdout, in the order given."""
+    import json
+
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def table(rows: Sequence[Sequence[object]], numbers: Sequence[int] = (), indent: str = "") -> str:
+    """Rows as aligned columns, the first row the head; the columns in ``numbers`` are flush right."""
+    texts = [[printable(str(cell)) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    lines = []
+    for row in texts:
+        cells = [
+            cell.rjust(width) if place in numbers else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append((indent + "  ".join(cells)).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,7 @@
+"""``python -m ptogen``."""
+
+import sys
+
+from ptogen.cli import main
+
+sys.exit(main())

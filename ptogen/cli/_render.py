@@ -1,0 +1,106 @@
+"""From spec files to rendered suites."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ptogen.errors import Diagnostic, Position, PtogenError
+from ptogen.output import collisions
+
+if TYPE_CHECKING:
+    from ptogen.plan.model import KernelPlan
+    from ptogen.render.suite import RenderedSuite
+    from ptogen.spec.model import Suite
+
+
+def load_specs(paths: Sequence[Path], ub_bytes: int | None = None) -> tuple[list[Suite], list[Diagnostic]]:
+    """The suites of all files and the faults of all files; a file named twice counts once."""
+    from ptogen.spec.load import load
+
+    suites: list[Suite] = []
+    faults: list[Diagnostic] = []
+    files: dict[str, Path] = {}
+    for path in paths:
+        files.setdefault(os.path.realpath(path), path)
+    for path in files.values():
+        try:
+            suites += load(path, ub_bytes=ub_bytes)
+        except PtogenError as error:
+            faults += error.diagnostics
+    return suites, faults
+
+
+def plan_suites(suites: Sequence[Suite]) -> tuple[list[tuple[Suite, tuple[KernelPlan, ...]]], list[Diagnostic]]:
+    """The suites that can be planned, each with its plans, and the faults of the others."""
+    from ptogen.plan import plan_suite
+
+    planned = []
+    faults: list[Diagnostic] = []
+    for suite in suites:
+        try:
+            planned.append((suite, plan_suite(suite)))
+        except PtogenError as error:
+            faults += error.diagnostics
+    return planned, faults
+
+
+def render_specs(
+    paths: Sequence[Path], *, ub_bytes: int | None = None, license_header: str | None = None
+) -> list[RenderedSuite]:
+    """Loads, plans, checks and renders spec files.
+
+    Raises:
+        PtogenError: the faults of all files and of all suites.
+    """
+    from ptogen.render.st import render
+
+    suites, faults = load_specs(paths, ub_bytes)
+    faults += collision_faults(suites)
+    planned, plan_faults = plan_suites(suites)
+    if faults or plan_faults:
+        raise PtogenError([*faults, *plan_faults])
+    return [render(suite, plans, license_header=license_header) for suite, plans in planned]
+
+
+def collision_faults(suites: Sequence[Suite]) -> list[Diagnostic]:
+    """PTG110 for every two suites that would land in one directory."""
+    faults = []
+    for directory, one, other in collisions((str(number), (suite.directory,)) for number, suite in enumerate(suites)):
+        first, second = suites[int(one)], suites[int(other)]
+        faults.append(
+            Diagnostic(
+                "PTG110",
+                f"the {second.mode} suite {second.name!r} would land in {directory}, "
+                f"where the {first.mode} suite {first.name!r} of {_place(first)} goes",
+                _place(second),
+                hint="give one of them another `name`, or write them to two output directories",
+            )
+        )
+    return faults
+
+
+def _place(suite: Suite) -> Position:
+    return suite.marks.at(("name",))
+
+
+def read_license_header(path: Path | None) -> str | None:
+    """The text of ``--license-header``."""
+    if path is None:
+        return None
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise PtogenError(
+            Diagnostic("PTG100", f"the file cannot be read: {error.strerror or error}", Position(str(path)))
+        ) from error
+    except UnicodeDecodeError as error:
+        raise PtogenError(
+            Diagnostic(
+                "PTG102",
+                f"the file is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}",
+                Position(str(path)),
+            )
+        ) from error

@@ -1,0 +1,112 @@
+"""``ptogen kernel``: specs in, a tree of suites out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ptogen import output
+from ptogen.cli import format_option, print_json, printable, table, ub_bytes_option
+from ptogen.cli._render import read_license_header, render_specs
+
+if TYPE_CHECKING:
+    from ptogen.render.suite import RenderedSuite
+
+
+@click.command()
+@click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), default="generated", show_default=True, help="Where the tree goes."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be written and write nothing.")
+@click.option(
+    "--diff",
+    is_flag=True,
+    help="Print what would change as a unified diff and write nothing; status 1 if anything would.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; status 1 if anything would change.")
+@click.option("--force", is_flag=True, help="Also overwrite files that ptogen does not own or that were edited.")
+@click.option(
+    "--license-header",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Put the text of FILE on top of every file.",
+)
+@ub_bytes_option
+@format_option
+@click.pass_context
+def kernel(
+    ctx: click.Context,
+    specs: tuple[Path, ...],
+    out: Path,
+    dry_run: bool,
+    diff: bool,
+    check: bool,
+    force: bool,
+    license_header: Path | None,
+    ub_bytes: int | None,
+    format_: str,
+) -> None:
+    """Render specs into C++ suites.
+
+    Writes the kernel, host program, build file and data generator of each suite, in the layout of pto-isa's system
+    tests, and touches only what changed. Files that a person edited are never overwritten without --force.
+    """
+    if dry_run + diff + check > 1:
+        raise click.UsageError("--dry-run, --diff and --check exclude one another.")
+    suites = render_specs(specs, ub_bytes=ub_bytes, license_header=read_license_header(license_header))
+    looking = dry_run or diff or check
+    # An edited file is a difference to show, and a reason to stop only where it would be lost.
+    changes = output.write(out, suites, dry_run=looking, force=force or diff or check)
+    different = any(change.action != output.UNCHANGED for change in changes)
+    if format_ == "json":
+        print_json(_as_data(out, suites, changes, diff))
+    elif diff:
+        click.echo(output.diff(changes), nl=False)
+    else:
+        click.echo(_as_text(out, suites, changes, looking))
+    if diff and (edited := [change.path for change in changes if change.foreign]):
+        click.echo(
+            f"note: edited by hand, so only --force would change it: {', '.join(map(printable, edited))}", err=True
+        )
+    if different and (diff or check):
+        ctx.exit(1)
+
+
+def _as_text(out: Path, suites: Sequence[RenderedSuite], changes: Sequence[output.Change], looking: bool) -> str:
+    rows: list[tuple[object, ...]] = [("suite", "cases", "files", "written", "unchanged", "removed")]
+    for suite in suites:
+        own = [change.action for change in changes if change.suite == suite.key and not change.is_manifest]
+        counts = [own.count(action) for action in (output.WRITE, output.UNCHANGED, output.REMOVE)]
+        rows.append((out / suite.directory, len(suite.meta.get("cases", ())), len(suite.files), *counts))
+    lines = [table(rows, numbers=range(1, 6))]
+    if looking:
+        listed = [change for change in changes if change.action != output.UNCHANGED]
+        lines += [
+            f"would {change.action} {out / change.path}" + (" (edited by hand)" if change.foreign else "")
+            for change in listed
+        ]
+        lines.append("nothing was written" if listed else "nothing would change")
+    return "\n".join(map(printable, lines))
+
+
+def _as_data(
+    out: Path, suites: Sequence[RenderedSuite], changes: Sequence[output.Change], diff: bool
+) -> dict[str, Any]:
+    data: dict[str, Any] = {"out": str(out), "suites": []}
+    for suite in suites:
+        own = [change for change in changes if change.suite == suite.key]
+        data["suites"].append(
+            {
+                "key": suite.key,
+                "directory": suite.directory,
+                "cases": [case["name"] for case in suite.meta.get("cases", ())],
+                "changes": [{"path": change.path, "action": change.action, "edited": change.foreign} for change in own],
+            }
+        )
+    if diff:
+        data["diff"] = output.diff(changes)
+    return data

@@ -1,0 +1,114 @@
+"""``ptogen ops``: the catalogue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ptogen.cli import format_option, print_json, table
+
+if TYPE_CHECKING:
+    from ptogen.ops.base import Op
+
+
+@click.command()
+@click.argument("name", required=False)
+@format_option
+def ops(name: str | None, format_: str) -> None:
+    """List the operations, or describe one.
+
+    With NAME: its spec fields, its dtypes on each platform, what "exact" rests on, and the simulator's known defects.
+    """
+    from ptogen.ops import catalogue
+
+    known = catalogue()
+    if name is not None and name not in known:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, known, 1)
+        raise click.UsageError(
+            f"There is no op {name!r}."
+            + (f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(known)}.")
+        )
+    chosen = list(known.values()) if name is None else [known[name]]
+    if format_ == "json":
+        print_json({"ops": [_as_data(op) for op in chosen]})
+    elif name is None:
+        rows = [("op", "instruction", "pipe", "dtypes")] + [
+            (op.name, op.instruction, op.pipe.value, ", ".join(_all_dtypes(op))) for op in chosen
+        ]
+        click.echo(table(rows))
+    else:
+        click.echo(_as_text(chosen[0]))
+
+
+def _dtypes(op: Op) -> dict[str, list[str]]:
+    from ptogen.platforms import PLATFORMS
+
+    return {platform.name: [dtype.name for dtype in op.dtypes(platform)] for platform in PLATFORMS.values()}
+
+
+def _all_dtypes(op: Op) -> list[str]:
+    return list(dict.fromkeys(dtype for dtypes in _dtypes(op).values() for dtype in dtypes))
+
+
+def _fields(op: Op) -> list[dict[str, Any]]:
+    fields = []
+    for name, field in op.Case.model_fields.items():
+        required = field.is_required()
+        fields.append(
+            {
+                "name": name,
+                "required": required,
+                "default": None if required else field.default,
+                "description": field.description,
+            }
+        )
+    return sorted(fields, key=lambda field: not field["required"])
+
+
+def _as_data(op: Op) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "name": op.name,
+        "instruction": op.instruction,
+        "pipe": op.pipe.value,
+        "fields": _fields(op),
+        "dtypes": _dtypes(op),
+        "sources": list(op.sources),
+        "rests": [asdict(rest) for rest in op.rests],
+        "defects": [asdict(defect) for defect in op.defects],
+    }
+
+
+def _as_text(op: Op) -> str:
+    parts = [f"{op.name}: {op.instruction} on {op.pipe.value}"]
+    rows: list[tuple[object, ...]] = [("field", "", "meaning")]
+    for field in _fields(op):
+        default = "" if field["default"] is None else f"default {field['default']}"
+        rows.append((field["name"], "required" if field["required"] else default, field["description"] or ""))
+    parts.append("Spec fields of a case\n" + table(rows, indent="  "))
+    by_dtypes: dict[str, list[str]] = {}
+    for platform, dtypes in _dtypes(op).items():
+        by_dtypes.setdefault(", ".join(dtypes) or "none", []).append(platform)
+    parts.append(
+        "Dtypes\n"
+        + table(
+            [("platforms", "dtypes"), *((", ".join(names), dtypes) for dtypes, names in by_dtypes.items())], indent="  "
+        )
+    )
+    if op.rests:
+        rests = [("subject", "basis", "rule"), *((rest.subject, rest.basis, rest.rule) for rest in op.rests)]
+        parts.append('What "exact" rests on\n' + table(rests, indent="  "))
+    if op.defects:
+        lines = []
+        for defect in op.defects:
+            lines.append(
+                f"  {defect.id} ({defect.header})\n    when:   {defect.condition}\n    reason: {defect.reason}"
+            )
+        parts.append("Known defects of the CPU simulator\n" + "\n".join(lines))
+    if op.sources:
+        parts.append("Sources\n" + "\n".join(f"  {source}" for source in op.sources))
+    return "\n\n".join(parts)
