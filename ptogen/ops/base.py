@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -202,12 +203,14 @@ class Effects:
         accesses: every byte it touches.
         defects: why the header would go wrong on these arguments, in words; empty where it does not.
         events: (source pipe, destination pipe, event id) that it sets and waits for by itself.
+        align: alignment in bytes that it needs of operands, where that is more than the 32 of every tile.
     """
 
     pipe: Pipe
     accesses: tuple[Access, ...]
     defects: tuple[str, ...] = ()
     events: tuple[tuple[Pipe, Pipe, int], ...] = ()
+    align: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -287,8 +290,11 @@ class Op:
         """A case name made from the fields: a C identifier, different for cases that differ in what is ordinary."""
         raise NotImplementedError
 
-    def rules(self, case: Any, platform: Platform, mode: str) -> list[Fault]:
-        """Every rule of the op that the case breaks on this platform (PTG2xx); the planner may rely on an empty list."""
+    def rules(self, case: Any, platform: Platform, mode: str, base: Path) -> list[Fault]:
+        """Every rule of the op that the case breaks on this platform (PTG2xx); the planner may rely on an empty list.
+
+        ``base`` is the folder that a ``.npy`` path in ``data`` is relative to.
+        """
         raise NotImplementedError
 
     def dtypes(self, platform: Platform) -> tuple[Dtype, ...]:
@@ -307,8 +313,8 @@ class Op:
         """What the instruction does with these tiles, from the headers of ``platform.family``."""
         raise NotImplementedError
 
-    def golden_params(self, case: Any) -> dict[str, Any]:
-        """Keyword arguments, plain Python values, of ``generate`` in the golden module."""
+    def golden_params(self, case: Any, base: Path) -> dict[str, Any]:
+        """Keyword arguments, plain Python values, of ``generate`` in the golden module; ``base`` as in :meth:`rules`."""
         raise NotImplementedError
 
     def shapes(self, case: Any) -> tuple[tuple[str, int], tuple[str, int]]:
@@ -322,3 +328,31 @@ class Op:
     def defects_of(self, case: Any, platform: Platform) -> tuple[str, ...]:
         """Ids of the simulator's defects that the plan of this case meets when it runs on the CPU backend."""
         raise NotImplementedError
+
+
+def align_up(value: int, multiple: int) -> int:
+    """The least multiple that is not below ``value``."""
+    return -(-value // multiple) * multiple
+
+
+def pin_faults(case: CaseFields, sizing: Sizing) -> list[Fault]:
+    """Names in ``ub`` that are not operands of this case (PTG204); where the addresses lead is the checker's to judge."""
+    names = [operand.name for operand in sizing.operands]
+    return [
+        Fault("PTG204", f"ub.{name}", f"{name} is not an operand of this case; it has {', '.join(names)}")
+        for name in case.ub or {}
+        if name not in names
+    ]
+
+
+def data_faults(case: CaseFields, base: Path, dtype: Dtype, rows: int, cols: int) -> list[Fault]:
+    """What is wrong with a ``.npy`` file as the input of a case (PTG205): unreadable, another shape or dtype, NaN."""
+    if not case.data.endswith(".npy"):
+        return []
+    from ptogen.golden.values import load_values
+
+    try:
+        load_values(base / case.data, dtype.name, rows, cols)
+    except (OSError, ValueError) as error:
+        return [Fault("PTG205", "data", f"{case.data}: {error}")]
+    return []

@@ -1,0 +1,60 @@
+"""synccheck: flags that pair, ids that exist and are free, nothing left set."""
+
+from __future__ import annotations
+
+from ptogen.check.finding import Finding
+from ptogen.check.replay import Replay
+from ptogen.check.trace import Event
+from ptogen.platforms import Platform
+
+
+def synccheck(events: list[Event], replay: Replay, platform: Platform) -> list[Finding]:
+    """PTG421 to PTG424."""
+    findings = [
+        Finding("PTG422", f"nothing ever sets the flag that {_flag(event)} waits for", steps=(event.label,), hint="add the set_flag")
+        for event in replay.stuck
+    ]
+    findings += [
+        Finding("PTG421", f"{_flag(event)} is set and never waited for", steps=(event.label,), hint="add the wait_flag")
+        for event in replay.unwaited
+    ]
+    findings += [
+        Finding(
+            "PTG423",
+            f"{_flag(event)} is set again while the set before it may still be waiting to be taken",
+            steps=(earlier.label, event.label),
+            hint="use another event id, or let the waiting pipe signal back first",
+        )
+        for event, earlier in replay.unsafe
+    ]
+    return findings + _ids(events, platform)
+
+
+def _flag(event: Event) -> str:
+    assert event.flag
+    source, target, number = event.flag
+    return f"{source} -> {target} EVENT_ID{number}"
+
+
+def _ids(events: list[Event], platform: Platform) -> list[Finding]:
+    findings: dict[tuple, Finding] = {}
+    pending: dict[tuple, Event] = {}
+    for event in events:
+        if event.flag:
+            source, target, number = event.flag
+            if not 0 <= number < platform.event_ids:
+                message = f"{_flag(event)}: {platform} has the event ids 0 to {platform.event_ids - 1}"
+                findings.setdefault((event.flag, "id"), Finding("PTG424", message, steps=(event.label,)))
+            if source is target:
+                message = f"a flag from {source} to itself orders nothing; pipe_barrier does"
+                findings.setdefault((event.flag, "self"), Finding("PTG424", message, steps=(event.label,)))
+            if event.sets:
+                pending[event.flag] = event
+            else:
+                pending.pop(event.flag, None)
+        for used in event.effects.events if event.effects else ():
+            if used in pending:
+                message = f"{event.label} uses {_flag(pending[used])} itself while it is set"
+                found = Finding("PTG424", message, steps=(pending[used].label, event.label), hint="use another event id")
+                findings.setdefault((used, event.label), found)
+    return list(findings.values())
