@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path as FilePath
 
 from ptogen.errors import Position
 from ptogen.ops.base import CaseFields, Op
@@ -41,6 +42,7 @@ class Suite:
         ub_bytes: capacity to plan for.
         marks: positions in the spec file.
         paths: where each case stands in the document.
+        base: folder of the spec file; a relative ``.npy`` path in ``data`` starts there.
     """
 
     op: Op
@@ -51,6 +53,7 @@ class Suite:
     ub_bytes: int
     marks: Marks
     paths: tuple[Path, ...]
+    base: FilePath = FilePath()
 
     @property
     def test_suite(self) -> str:
