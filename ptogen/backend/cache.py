@@ -1,0 +1,73 @@
+"""The user's cache: downloads, what was learnt of compilers, and build folders. Everything in it can be deleted at any time."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+
+def root() -> Path:
+    """Folder of the cache: ``PTOGEN_CACHE``, else the user's cache folder as platformdirs has it."""
+    chosen = os.environ.get("PTOGEN_CACHE")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    import platformdirs
+
+    return platformdirs.user_cache_path("ptogen")
+
+
+@contextlib.contextmanager
+def locked(place: Path) -> Iterator[None]:
+    """Keeps other processes of ptogen from working on ``place`` (a file or folder that need not exist yet) meanwhile."""
+    import filelock
+
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(f"{place}.lock"):
+        yield
+
+
+def write_if_changed(path: Path, text: str) -> bool:
+    """Writes a file in one step, unless it already has this text; says whether it wrote."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if path.read_text(encoding="utf-8") == text:
+            return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(name, path)
+    return True
+
+
+def remembered(path: Path) -> Any:
+    """What :func:`remember` wrote, or None: a damaged file counts as absent."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def remember(path: Path, data: Any) -> None:
+    """Keeps JSON-ready data for another run."""
+    write_if_changed(path, json.dumps(data, indent=1, sort_keys=True) + "\n")
+
+
+def digest(*parts: str) -> str:
+    """A short key of these strings, for names in the cache."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def digest_files(base: Path, paths: Iterable[Path]) -> str:
+    """A short key of the names (relative to ``base``) and contents of files."""
+    total = hashlib.sha256()
+    for path in sorted(paths):
+        content = path.read_bytes()
+        total.update(f"{path.relative_to(base).as_posix()}\0{len(content)}\0".encode())
+        total.update(content)
+    return total.hexdigest()[:16]

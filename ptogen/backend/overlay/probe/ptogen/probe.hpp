@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the probes of the ops' defects are written with. A probe runs pto-isa's own function on a few values and is true where the result
+// contradicts the ISA. Expected results are computed here, by plain loops over arrays.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <pto/pto-inst.hpp>
+
+namespace ptogen::probe {
+
+// Runs a probe in a process of its own and prints `<id> <0|1>`. A probe that ends by a signal has found a defect.
+template <typename Probe>
+void Report(const char* id, Probe probe)
+{
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(probe() ? 1 : 0);
+    }
+    int status = 0;
+    const bool ended = child > 0 && waitpid(child, &status, 0) == child;
+    if (!ended || (WIFEXITED(status) && WEXITSTATUS(status) > 1)) {
+        std::fprintf(stderr, "the probe %s gave no answer\n", id);
+        std::exit(2);
+    }
+    std::printf("%s %d\n", id, WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+// One TSORT32 on `Rows` x `Cols` valid values and `IdxRows` x `IdxCols` valid indices; see Values and Indices for what is compared.
+template <typename T, int Rows, int Cols, int IdxRows = Rows, int IdxCols = Cols>
+class Sort32 {
+    static constexpr int kPhysical = (Cols + 31) / 32 * 32;
+    static constexpr int kSlots = 8 / sizeof(T);
+    using Values_ = pto::Tile<pto::TileType::Vec, T, Rows, kPhysical, pto::BLayout::RowMajor, -1, -1>;
+    using Indices_ = pto::Tile<pto::TileType::Vec, std::uint32_t, IdxRows, kPhysical, pto::BLayout::RowMajor, -1, -1>;
+    using Records_ = pto::Tile<pto::TileType::Vec, T, Rows, kPhysical * kSlots, pto::BLayout::RowMajor, -1, -1>;
+
+public:
+    Sort32()
+    {
+        Values_ src(Rows, Cols);
+        Indices_ idx(IdxRows, IdxCols);
+        Records_ dst(Rows, Cols * kSlots);
+        pto::TASSIGN(src, 0x0);
+        pto::TASSIGN(idx, 0x4000);
+        pto::TASSIGN(dst, 0x8000);
+        // Ascending values, so the right order of each block is the reverse one; every number is exact in every float type.
+        for (int at = 0; at < Rows * kPhysical; ++at) {
+            src.data()[at] = static_cast<T>(at % kPhysical + 1);
+        }
+        for (int at = 0; at < IdxRows * kPhysical; ++at) {
+            idx.data()[at] = Index(at / kPhysical, at % kPhysical);
+        }
+        std::memset(static_cast<void*>(dst.data()), 0, sizeof(records_));
+        pto::TSORT32(dst, src, idx);
+        std::memcpy(records_, dst.data(), sizeof(records_));
+    }
+
+    // Whether every record has the right value.
+    bool Values() const
+    {
+        return All([this](int row, int col, int from) {
+            const T expected = static_cast<T>(from + 1);
+            return std::memcmp(Record(row, col), &expected, sizeof(T)) == 0;
+        });
+    }
+
+    // Whether every record has the right index, all 32 bits of it.
+    bool Indices() const
+    {
+        return All([this](int row, int col, int from) {
+            const std::uint32_t expected = Index(IdxRows == 1 ? 0 : row, from);
+            return std::memcmp(Record(row, col) + 4, &expected, sizeof(expected)) == 0;
+        });
+    }
+
+private:
+    static constexpr std::uint32_t Index(int row, int col)
+    {
+        return 0x80000001u * (col % 2) + 0x01000001u * (row % 2) + static_cast<std::uint32_t>(col) * 3;
+    }
+
+    const unsigned char* Record(int row, int col) const
+    {
+        return records_ + (static_cast<std::size_t>(row) * kPhysical + col) * 8;
+    }
+
+    template <typename Check>
+    static bool All(Check check)
+    {
+        for (int row = 0; row < Rows; ++row) {
+            for (int col = 0; col < Cols; ++col) {
+                const int start = col / 32 * 32;
+                const int count = Cols - start < 32 ? Cols - start : 32;
+                if (!check(row, col, start + count - 1 - (col - start))) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    unsigned char records_[static_cast<std::size_t>(Rows) * kPhysical * 8];
+};
+
+} // namespace ptogen::probe
