@@ -1,0 +1,74 @@
+"""How one C++ file is compiled for the CPU simulator: options and folders, in one place for probes, trial programs and test suites.
+
+Source of the options: ``tests/cpu/st/CMakeLists.txt`` of pto-isa (C++20, ``-D__CPU_SIM``, ``stdint.h`` and ``stddef.h`` included first, threads, dl).
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from ptogen.backend import cache
+
+OVERLAY = Path(__file__).parent / "overlay"
+"""Headers of ptogen's own; see the README there."""
+
+OPTIONS = ("-std=c++20", "-O0", "-UNDEBUG", "-Wno-deprecated-declarations")
+"""For every file. Assertions stay on: upstream checks sizes by nothing else. -O0 is the quickest to build and run together."""
+
+PREINCLUDES = ("-include", "stdint.h", "-include", "stddef.h")
+
+LIBRARIES = ("-pthread", "-ldl")
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C++ compiler.
+
+    Attributes:
+        command: how it is called.
+        kind: ``gcc`` or ``clang``.
+        major: major version.
+        version: first line of ``--version``.
+    """
+
+    command: tuple[str, ...]
+    kind: str
+    major: int
+    version: str
+
+    @property
+    def needs_overlay(self) -> bool:
+        """Whether it refuses ``static_assert(false)`` in a template that nobody instantiates (CWG 2518: g++ 13, clang 17)."""
+        return self.major < (17 if self.kind == "clang" else 13)
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.command)} ({self.version})"
+
+
+def overlay_digest() -> str:
+    """Short hash of ptogen's own headers."""
+    return cache.digest_files(OVERLAY, [path for path in OVERLAY.rglob("*") if path.is_file()])
+
+
+def include_options(compiler: Compiler, include: Path, folders: tuple[str, ...] = ()) -> list[str]:
+    """Include folders in the order of search: the overlay's folder for the compiler where it needs one, those named, the headers of pto-isa.
+
+    Those of pto-isa are system folders: a warning is about the generated text or about the overlay.
+    """
+    ours = (["compiler"] if compiler.needs_overlay else []) + list(folders)
+    return [f"-I{OVERLAY / folder}" for folder in ours] + ["-isystem", str(include)]
+
+
+def compile_program(compiler: Compiler, source: Path, target: Path, options: list[str]) -> subprocess.CompletedProcess[str]:
+    """Compiles and links one file; the caller reads the result."""
+    command = [*compiler.command, *OPTIONS, *PREINCLUDES, "-D__CPU_SIM", *options, str(source), "-o", str(target), *LIBRARIES]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+
+
+def first_errors(output: str, limit: int = 5) -> tuple[str, ...]:
+    """The lines of a compiler's output that say what is wrong; its last lines where none does."""
+    lines = [line.rstrip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower() or "undefined reference" in line]
+    return tuple(errors[:limit] or lines[-limit:])

@@ -1,0 +1,36 @@
+"""The defects of the CPU simulator that ptogen knows of: what the ops say of them, and which the headers at hand have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ptogen.ops.base import Defect
+
+
+@dataclass(frozen=True)
+class KnownDefect:
+    """A defect of an op.
+
+    Attributes:
+        op: the op's name in the catalogue.
+        defect: the row of its table.
+    """
+
+    op: str
+    defect: Defect
+
+    @property
+    def macro(self) -> str:
+        """The macro that tells the overlay that the headers have it."""
+        return f"PTOGEN_DEFECT_{self.defect.id.upper().replace('-', '_')}"
+
+
+def known() -> dict[str, KnownDefect]:
+    """Every defect by its id, in the order of the catalogue."""
+    from ptogen.backend._tsort32_defects import DEFECTS
+    from ptogen.ops import catalogue
+
+    rows = [(op.name, defect) for op in catalogue().values() for defect in op.defects]
+    ids = {defect.id for _, defect in rows}
+    rows += [("tsort32", defect) for defect in DEFECTS if defect.id not in ids]
+    return {defect.id: KnownDefect(op, defect) for op, defect in rows}
