@@ -1,8 +1,8 @@
 """Input data: deterministic arrays of the kinds that a spec may ask for.
 
-The bits come from a counter-based generator of our own (SplitMix64), not from ``numpy.random``, whose streams may differ
-between versions of NumPy. What follows uses integer arithmetic, exact comparison and correctly rounded conversion only, so
-equal parameters give equal bytes with every NumPy from 1.22 on and on every machine.
+The bits come from a counter-based generator that stands here (SplitMix64), not from ``numpy.random``, whose streams
+may differ between versions of NumPy. What follows uses integer arithmetic, exact comparison and correctly rounded
+conversion only, so equal parameters give equal bytes with every NumPy from 1.22 on and on every machine.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ def load_values(path: str | os.PathLike[str], dtype: str, rows: int, cols: int) 
     """The array in ``path`` as base85 text of a .npy file: little endian, C order.
 
     Raises:
-        ValueError: it cannot be read, is not a .npy file, holds Python objects or NaN, or has another dtype or shape; the
-            message says which.
+        ValueError: it cannot be read, is not a .npy file, holds Python objects or NaN, or has another dtype or shape;
+            the message says which.
     """
     try:
         with open(path, "rb") as file:

@@ -35,7 +35,7 @@ def test_same_seed_same_bytes_other_seed_other_bytes(dtype: str, kind: str) -> N
 
 
 def test_bytes_are_fixed_for_good() -> None:
-    """A change here changes the data of every rendered suite: it must be meant. It does not depend on NumPy's version."""
+    """The same with every NumPy. A change here changes the data of every rendered suite: it must be meant."""
     digest = hashlib.sha256()
     for dtype in DTYPES:
         for kind in KINDS:

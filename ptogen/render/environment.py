@@ -1,0 +1,46 @@
+"""The Jinja environment that every renderer uses, and the hash of what it renders from."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from pathlib import Path
+
+import jinja2
+
+PACKAGE = Path(__file__).resolve().parent.parent
+GOLDEN = PACKAGE / "golden"
+
+
+@functools.cache
+def template_root() -> Path:
+    """The folder of the templates: in the package where it was installed from a wheel, else the repository's own."""
+    packaged = PACKAGE / "templates"
+    return packaged if packaged.is_dir() else PACKAGE.parent / "templates"
+
+
+@functools.cache
+def environment() -> jinja2.Environment:
+    """Templates are named by their path below :func:`template_root`, such as ``st/main.cpp.j2``."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template_root()),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+    )
+
+
+@functools.cache
+def template_digest() -> str:
+    """SHA-256 of the names and texts that a suite is rendered from: the ST templates and the golden sources."""
+    sources = [(f"st/{path.name}", path) for path in (template_root() / "st").glob("*.j2")]
+    sources += [(f"golden/{path.name}", path) for path in GOLDEN.glob("*.py")]
+    digest = hashlib.sha256()
+    for name, path in sorted(sources):
+        # Line ends are no part of a source: a checkout may have changed them.
+        text = path.read_text(encoding="utf-8").encode()
+        digest.update(f"{name}\0{len(text)}\0".encode() + text)
+    return digest.hexdigest()

@@ -1,0 +1,137 @@
+"""The rendered gen_data.py gives what the golden modules give, everywhere."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import os
+import pathlib
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import BANNER, SORTS, HandmadeOp, gen_data_text, sort_plan, sort_suite
+
+from ptogen.golden import sort32
+from ptogen.golden.values import load_values
+from ptogen.ops.base import Role
+from ptogen.render import host
+
+
+def run(text: str, folder: pathlib.Path, **environment: str) -> dict[str, bytes]:
+    folder.mkdir(parents=True)
+    script = folder.parent / f"{folder.name}.py"
+    script.write_text(text, encoding="utf-8")
+    env = {**os.environ, **environment}
+    subprocess.run([sys.executable, str(script)], cwd=folder, env=env, check=True)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.bin")}
+
+
+def test_files_are_what_generate_returns(tmp_path: pathlib.Path) -> None:
+    files = run(gen_data_text(), tmp_path / "out")
+    expected = {}
+    for seed, (case, params) in enumerate(SORTS.items()):
+        arrays = sort32.generate(**params, seed=seed)
+        assert set(arrays) == {tensor.name for tensor in sort_plan(case).tensors}
+        for tensor in sort_plan(case).tensors:
+            kind = "golden" if tensor.role is Role.OUT else "input"
+            expected[f"HANDMADETest.{case}/{kind}_{tensor.name}.bin"] = arrays[tensor.name].tobytes()
+    assert files == expected
+
+
+def test_bytes_depend_on_nothing_around(tmp_path: pathlib.Path) -> None:
+    first = run(gen_data_text(), tmp_path / "one", PYTHONHASHSEED="1", LC_ALL="C", TZ="UTC")
+    second = run(gen_data_text(), tmp_path / "else" / "where", PYTHONHASHSEED="77", LC_ALL="C.UTF-8", TZ="Asia/Tokyo")
+    assert first == second
+
+
+def test_sizes_are_those_of_the_tensors(tmp_path: pathlib.Path) -> None:
+    files = run(gen_data_text(), tmp_path / "out")
+    for case in SORTS:
+        for tensor in sort_plan(case).tensors:
+            if tensor.role is Role.OUT:
+                size = tensor.valid_rows * tensor.valid_cols * tensor.dtype.bytes
+                assert len(files[f"HANDMADETest.{case}/golden_{tensor.name}.bin"]) == size
+            else:
+                assert len(files[f"HANDMADETest.{case}/input_{tensor.name}.bin"]) == tensor.bytes
+
+
+def formatted(text: str) -> None:
+    ruff = [sys.executable, "-m", "ruff"]
+    for command in ("format --diff", "check --select E,F,W,I"):
+        done = subprocess.run(
+            [*ruff, *command.split(), "--isolated", "--line-length", "120", "-"],
+            input=text,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_text_is_formatted() -> None:
+    formatted(gen_data_text())
+
+
+def test_text_needs_python_and_numpy_only() -> None:
+    tree = ast.parse(gen_data_text())
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.split(".")[0] for name in imported} - set(sys.stdlib_module_names) == {"numpy"}
+
+
+def test_the_golden_code_is_the_tested_code() -> None:
+    """Every definition of the golden modules stands in the text once and as it is there."""
+    text = gen_data_text()
+    names = []
+    for module in ("data", "sort32"):
+        source = (pathlib.Path(sort32.__file__).parent / f"{module}.py").read_text(encoding="utf-8")
+        for node in ast.parse(source).body:
+            if isinstance(node, (ast.FunctionDef, ast.Assign)):
+                assert text.count(ast.get_source_segment(source, node) or "?") == 1
+                targets = [node] if isinstance(node, ast.FunctionDef) else node.targets
+                names += [
+                    target.name if isinstance(target, ast.FunctionDef) else ast.unparse(target) for target in targets
+                ]
+    assert len(names) == len(set(names)) > 10
+
+
+def test_text_starts_with_a_shebang_and_the_banner() -> None:
+    lines = gen_data_text().splitlines()
+    assert lines[:4] == ["#!/usr/bin/env python3", "# " + BANNER.splitlines()[0], "#", "# Made by hand."]
+
+
+def test_same_suite_same_text() -> None:
+    assert gen_data_text() == gen_data_text()
+
+
+@pytest.fixture
+def values_suite(tmp_path: pathlib.Path) -> tuple[Any, np.ndarray]:
+    array = np.random.RandomState(0).random_sample((3, 50)).astype("<f4")
+    np.save(tmp_path / "in.npy", array)
+    values = load_values(tmp_path / "in.npy", "float32", 3, 50)
+
+    class ValuesOp(HandmadeOp):
+        def golden_params(self, case: Any, base: pathlib.Path) -> dict[str, Any]:
+            return {**SORTS["f32_part"], "data": "it's \u00e9.npy", "seed": 0, "values": values}
+
+    suite = sort_suite()
+    return dataclasses.replace(suite, op=ValuesOp(*dataclasses.astuple(suite.op)[:5]), cases=suite.cases[:1]), array
+
+
+def test_values_of_a_file_are_in_the_text(tmp_path: pathlib.Path, values_suite: tuple[Any, np.ndarray]) -> None:
+    suite, array = values_suite
+    text = host.gen_data(suite, [sort_plan("f32_part")], BANNER)
+    formatted(text)
+    assert text.isascii()
+    files = run(text, tmp_path / "out")
+    assert files["HANDMADETest.f32_part/input_src.bin"] == array.tobytes()
+
+
+def test_a_tensor_is_not_input_and_output_at_once() -> None:
+    plan = sort_plan("f32_part")
+    turned = tuple(dataclasses.replace(tensor, role=Role.OUT) for tensor in plan.tensors)
+    suite = dataclasses.replace(sort_suite(), cases=sort_suite().cases[:2])
+    with pytest.raises(AssertionError, match="input of one case and output of another"):
+        host.gen_data(suite, [plan, dataclasses.replace(plan, tensors=turned)], BANNER)

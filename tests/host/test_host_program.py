@@ -1,0 +1,219 @@
+"""The compiled host program against faulty kernels, damaged files and a failing runtime."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conftest import COPIES, SORTS, Workplace
+
+PARTS = ("f32_part", "f16_part")
+HALVES = ("f16_part", "f16_all")
+COPY_CASES = tuple(f"copy_{dtype}" for dtype in COPIES)
+
+
+def failed(workplace: Workplace, case: str, **environment: str) -> str:
+    done = workplace.run(case, **environment)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"[  FAILED  ] HANDMADETest.{case}" in done.stdout
+    assert "held at exit: 0 buffers, 0 streams, 0 devices, 0 initializations" in done.stdout
+    return done.stdout
+
+
+def test_right_kernels_pass(workplace: Workplace) -> None:
+    done = workplace.run()
+    assert done.returncode == 0, done.stdout
+    assert f"[  PASSED  ] {len(SORTS) + len(COPIES)} tests." in done.stdout
+    assert "held at exit: 0 buffers, 0 streams, 0 devices, 0 initializations" in done.stdout
+
+
+def test_the_whole_output_is_written_to_a_file(workplace: Workplace) -> None:
+    workplace.run("f32_part")
+    output = (workplace.data("f32_part") / "output_dst.bin").read_bytes()
+    golden = (workplace.data("f32_part") / "golden_dst.bin").read_bytes()
+    assert len(output) == 3 * 50 * 8
+    assert output[: 45 * 8] == golden[: 45 * 8] and output[400 : 400 + 45 * 8] == golden[45 * 8 :]
+    outside = output[45 * 8 : 400] + output[400 + 45 * 8 :]
+    assert 0x00 not in outside and 0xFF not in outside and len(set(outside)) > 60
+
+
+RECORD = r"\{\S+ \(0x[0-9a-f]+\)(?: padding 0x[0-9a-f]{4})? index \d+ \(0x[0-9a-f]{8}\)\}"
+DIFFER = rf"golden {RECORD}, actual {RECORD}"
+KERNEL_FAULTS = [
+    ("wrong_index", SORTS, r"dst: 1 difference:\n  dst\[row \d, record \d+\]: " + DIFFER),
+    ("index_high_bit", SORTS, r"dst: 1 difference:\n  dst\[row \d, record \d+\]: " + DIFFER),
+    ("swapped_records", SORTS, rf"dst: 2 differences:\n  dst\[row 0, record 0\]: {DIFFER}\n  dst\[row 0, record 1\]: "),
+    ("nan", SORTS, r"dst: 1 difference:\n  dst\[row 0, record 3\]: golden .*, actual \{(NaN|3\.39\S+) "),
+    ("one_ulp", SORTS, r"dst: 1 difference:\n  dst\[row 0, record 2\]: " + DIFFER),
+    ("zero_sign", ("f32_all", "f16_part"), r"record \d+\]: golden \{-0 .* actual \{0 "),
+    ("padding", HALVES, r"dst: 1 difference:\n  dst\[row 0, record 1\]: .*padding 0x0000 .*actual .*padding 0x0100 "),
+    ("last_record_unwritten", SORTS, r"dst: 1 difference:\n  dst\[row \d, record \d+\]: " + DIFFER),
+    ("unwritten", SORTS, r"differences, the first:\n  dst\[row 0, record 0\]: .* is the fill: was not written\n"),
+    (
+        "unwritten",
+        COPY_CASES,
+        r"14 differences, the first:\n  dst\[row 0, column 0\]: .* is the fill: was not written\n",
+    ),
+    (
+        "one_ulp",
+        COPY_CASES,
+        r"dst: 1 difference:\n  dst\[row 0, column 0\]: golden \S+ \(0x\w+\), actual \S+ \(0x\w+\)\n",
+    ),
+    (
+        "outside_columns",
+        PARTS,
+        r"dst: 1 difference:\n  dst\[row 0, record \d+\] outside the valid region: was written: ",
+    ),
+    (
+        "outside_columns",
+        COPY_CASES,
+        r"dst: 1 difference:\n  dst\[row 0, column 7\] outside the valid region: was written",
+    ),
+    ("outside_rows", PARTS, r"dst: 1 difference:\n  dst\[row \d, record \d+\] outside the valid region: was written: "),
+    ("outside_rows", COPY_CASES, r"dst: 1 difference:\n  dst\[row 2, column 8\] outside the valid region: was written"),
+    (
+        "byte_before",
+        (*SORTS, *COPY_CASES),
+        r"dst: 1 difference:\n  dst, byte 1 before the tensor: was written: fill 0x",
+    ),
+    ("byte_after", (*SORTS, *COPY_CASES), r"dst: 1 difference:\n  dst, byte 1 after the tensor: was written: fill 0x"),
+    ("row_before", SORTS, r"dst: 1 difference:\n  dst, byte \d+ before the tensor: was written: fill 0x"),
+    ("row_after", SORTS, r"dst: 1 difference:\n  dst, byte \d+ after the tensor: was written: fill 0x"),
+    (
+        "input_first",
+        (*SORTS, *COPY_CASES),
+        r"src: 1 difference:\n  src\[row 0, column 0\]: the input was written: \S+ \(",
+    ),
+    ("input_last", (*SORTS, *COPY_CASES), r"src: 1 difference:\n  src\[row \d, column \d+\]: the input was written: "),
+    ("input_before", SORTS, r"src: 1 difference:\n  src, byte 1 before the tensor: was written: fill 0x"),
+    ("input_after", SORTS, r"src: 1 difference:\n  src, byte 1 after the tensor: was written: fill 0x"),
+    ("throws", SORTS, r"the kernel gave up\n"),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "case", "message"), [(fault, case, message) for fault, cases, message in KERNEL_FAULTS for case in cases]
+)
+def test_a_faulty_kernel_fails(workplace: Workplace, fault: str, case: str, message: str) -> None:
+    assert re.search(message, failed(workplace, case, HOST_FAULT=fault))
+
+
+def test_the_first_ten_differences_are_shown_and_all_are_counted(workplace: Workplace) -> None:
+    text = failed(workplace, "f32_part", HOST_FAULT="every_byte")
+    assert "dst: 150 differences, the first:" in text
+    shown = re.findall(r"dst\[row (\d), record (\d+)\]", text)
+    assert shown == [("0", str(record)) for record in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("case", "bits", "text"),
+    [
+        ("copy_float32", "0000c07f", "NaN (0x7fc00000)"),
+        ("copy_float32", "000080ff", "-inf (0xff800000)"),
+        ("copy_float32", "00000080", "-0 (0x80000000)"),
+        ("copy_float32", "01000000", "1.40129846e-45 (0x00000001)"),
+        ("copy_float16", "007e", "NaN (0x7e00)"),
+        ("copy_float16", "00fc", "-inf (0xfc00)"),
+        ("copy_float16", "003e", "1.5 (0x3e00)"),
+        ("copy_float16", "ff7b", "65504 (0x7bff)"),
+        ("copy_float16", "0180", "-5.96046448e-08 (0x8001)"),
+        ("copy_bfloat16", "c03f", "1.5 (0x3fc0)"),
+        ("copy_bfloat16", "c07f", "NaN (0x7fc0)"),
+        ("copy_int8", "80", "-128 (0x80)"),
+        ("copy_int16", "feff", "-2 (0xfffe)"),
+        ("copy_int32", "00000080", "-2147483648 (0x80000000)"),
+        ("copy_int64", "ffffffffffffffff", "-1 (0xffffffffffffffff)"),
+        ("copy_uint64", "ffffffffffffffff", "18446744073709551615 (0xffffffffffffffff)"),
+    ],
+)
+def test_values_are_shown_as_numbers_and_as_bits(workplace: Workplace, case: str, bits: str, text: str) -> None:
+    golden = workplace.data(case) / "golden_dst.bin"
+    value = bytes.fromhex(bits)
+    golden.write_bytes(value + golden.read_bytes()[len(value) :])
+    assert f"  dst[row 0, column 0]: golden {text}, actual " in failed(workplace, case)
+
+
+def test_a_golden_nan_is_compared_by_its_bits(workplace: Workplace) -> None:
+    data = workplace.data("copy_float32")
+    for name in ("golden_dst.bin", "input_src.bin"):
+        (data / name).write_bytes(bytes.fromhex("0100c07f") + (data / name).read_bytes()[4:])
+    assert workplace.run("copy_float32").returncode == 0
+    (data / "golden_dst.bin").write_bytes(bytes.fromhex("0200c07f") + (data / "golden_dst.bin").read_bytes()[4:])
+    assert "golden NaN (0x7fc00002), actual NaN (0x7fc00001)" in failed(workplace, "copy_float32")
+
+
+FILES = [(case, name) for case in ("f32_part", "f16_all") for name in ("input_src", "input_idx", "golden_dst")]
+FILES += [("copy_int8", "input_src"), ("copy_int8", "golden_dst")]
+
+
+@pytest.mark.parametrize(("case", "name"), FILES)
+@pytest.mark.parametrize("damage", ["missing", "directory", "empty", "short", "long", "twice"])
+def test_a_damaged_file_fails(workplace: Workplace, case: str, name: str, damage: str) -> None:
+    path = workplace.data(case) / f"{name}.bin"
+    good = path.read_bytes()
+    size = len(good)
+    path.unlink()
+    bad = {"empty": b"", "short": good[:-1], "long": good + b"\0", "twice": good + good}
+    if damage == "directory":
+        path.mkdir()
+    elif damage in bad:
+        path.write_bytes(bad[damage])
+    text = failed(workplace, case)
+    found = f"{len(bad[damage])} bytes" if damage in bad else "(no file that can be read|0 bytes)"
+    assert re.search(rf"HANDMADETest\.{case}/{name}\.bin: expected {size} bytes, found {found}\n", text)
+    assert not (workplace.data(case) / "output_dst.bin").exists()
+
+
+def test_every_damaged_file_is_named_in_one_run(workplace: Workplace) -> None:
+    for name in ("input_src", "input_idx", "golden_dst"):
+        (workplace.data("f32_part") / f"{name}.bin").unlink()
+    text = failed(workplace, "f32_part")
+    assert all(f"{name}.bin: expected" in text for name in ("input_src", "input_idx", "golden_dst"))
+
+
+def test_a_missing_data_directory_fails(workplace: Workplace) -> None:
+    workplace.data("f32_all").rename(workplace.root / "elsewhere")
+    assert "../HANDMADETest.f32_all/golden_dst.bin: expected 1024 bytes, found no file" in failed(workplace, "f32_all")
+
+
+@pytest.mark.parametrize("case", [*SORTS, *COPY_CASES])
+def test_every_flipped_byte_of_a_golden_record_fails(workplace: Workplace, case: str) -> None:
+    path = workplace.data(case) / "golden_dst.bin"
+    good = path.read_bytes()
+    for at in (*range(8), len(good) // 2, len(good) - 1):
+        path.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
+        assert "dst: 1 difference:" in failed(workplace, case)
+
+
+def test_a_changed_input_changes_the_result(workplace: Workplace) -> None:
+    path = workplace.data("f32_part") / "input_idx.bin"
+    good = path.read_bytes()
+    path.write_bytes(bytes([good[0] ^ 1]) + good[1:])
+    assert "dst: 1 difference:" in failed(workplace, "f32_part")
+
+
+def test_an_old_output_does_not_outlive_a_failed_run(workplace: Workplace) -> None:
+    assert workplace.run("f32_part").returncode == 0
+    assert (workplace.data("f32_part") / "output_dst.bin").exists()
+    failed(workplace, "f32_part", HOST_FAULT="throws")
+    assert not (workplace.data("f32_part") / "output_dst.bin").exists()
+
+
+def test_an_output_that_cannot_be_written_fails(workplace: Workplace) -> None:
+    (workplace.data("f32_part") / "output_dst.bin" / "in_the_way").mkdir(parents=True)
+    assert "output_dst.bin: cannot be written" in failed(workplace, "f32_part")
+
+
+CALLS = [
+    *(f"{name}:1" for name in ("aclInit", "aclrtSetDevice", "aclrtCreateStream", "aclrtSynchronizeStream")),
+    *(f"{name}:1" for name in ("aclrtDestroyStream", "aclrtResetDevice", "aclFinalize")),
+    *(f"aclrtMalloc:{call}" for call in (1, 2, 3)),
+    *(f"aclrtFree:{call}" for call in (1, 2, 3)),
+    *(f"aclrtMemcpy:{call}" for call in range(1, 7)),
+]
+
+
+@pytest.mark.parametrize("fault", CALLS)
+def test_a_failing_runtime_call_fails_the_case_and_releases_everything(workplace: Workplace, fault: str) -> None:
+    text = failed(workplace, "f32_part", ACL_FAULT=fault)
+    assert re.search(rf"{fault.split(':')[0]}\(.*\) returned \d+: the stub was told to fail\n", text)

@@ -1,0 +1,89 @@
+"""The text of main.cpp, and its compilation against the real headers."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shutil
+from collections.abc import Callable
+
+import pytest
+from conftest import BANNER, COPIES, HERE, SORTS, Workplace, compile_host, host_text
+
+from ptogen.render import environment
+
+
+def test_each_case_is_one_test_named_as_its_data_directory() -> None:
+    tests = re.findall(r"^TEST_F\((\w+), (\w+)\)$", host_text(), re.MULTILINE)
+    assert tests == [("HANDMADETest", case) for case in [*SORTS, *(f"copy_{dtype}" for dtype in COPIES)]]
+
+
+def test_launchers_are_declared_with_the_tensors_in_the_order_of_the_plan() -> None:
+    assert "void Launch_f32_part(void* dst, void* src, void* idx, void* stream);\n" in host_text()
+
+
+def test_banner_is_a_comment() -> None:
+    assert host_text().splitlines()[:3] == ["// " + BANNER.splitlines()[0], "//", "// Made by hand."]
+
+
+def test_text_says_nothing_of_the_machine() -> None:
+    assert str(pathlib.Path.home()) not in host_text() and os.getcwd() not in host_text()
+    assert host_text() == host_text()
+    assert host_text().isascii() and host_text().endswith("}\n")
+
+
+def test_template_digest_covers_names_and_texts(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    st = tmp_path / "st"
+    shutil.copytree(environment.template_root() / "st", st)
+    digest = environment.template_digest.__wrapped__
+    monkeypatch.setattr(environment, "template_root", lambda: tmp_path)
+    first = digest()
+    assert re.fullmatch("[0-9a-f]{64}", first) and digest() == first == environment.template_digest()
+    (st / "main.cpp.j2").rename(st / "other.cpp.j2")
+    second = digest()
+    (st / "other.cpp.j2").write_text("x")
+    assert len({first, second, digest()}) == 3
+
+
+def test_templates_of_an_installed_package_come_first(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "PACKAGE", tmp_path)
+    root = environment.template_root.__wrapped__
+    assert root() == tmp_path.parent / "templates"
+    (tmp_path / "templates").mkdir()
+    assert root() == tmp_path / "templates"
+
+
+@pytest.fixture(scope="session")
+def pto_include() -> pathlib.Path:
+    root = os.environ.get("PTO_ISA_ROOT")
+    if not root:
+        pytest.skip("PTO_ISA_ROOT is not set")
+    return pathlib.Path(root) / "include"
+
+
+OVERLAY = pathlib.Path(environment.PACKAGE) / "backend" / "overlay" / "compiler"
+COMPILERS = ["g++", "clang++-19"]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_the_simulator_build_compiles_cleanly_and_judges_alike(
+    compiler: str, pto_include: pathlib.Path, tmp_path: pathlib.Path, new_workplace: Callable[[pathlib.Path], Workplace]
+) -> None:
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    includes = [*([f"-isystem{OVERLAY}"] if OVERLAY.is_dir() else []), f"-isystem{pto_include}"]
+    options = ["-std=c++20", "-D__CPU_SIM", "-include", "stdint.h", "-include", "stddef.h", *includes]
+    workplace = new_workplace(compile_host(tmp_path / "program", compiler, *options))
+    done = workplace.run()
+    assert done.returncode == 0, done.stdout
+    for fault in ("wrong_index", "byte_after", "outside_columns", "input_first", "unwritten"):
+        done = workplace.run("f16_part", HOST_FAULT=fault)
+        assert done.returncode == 1 and "1 FAILED TEST" in done.stdout, fault
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_the_npu_build_compiles_cleanly(compiler: str, tmp_path: pathlib.Path) -> None:
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    compile_host(tmp_path, compiler, "-std=c++17", "-Wpedantic", "-include", "stdint.h", f"-I{HERE / 'stub'}")
