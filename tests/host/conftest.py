@@ -1,150 +1,22 @@
-"""A suite made by hand, its host program built once with plain C++ kernels, and its data."""
+"""The handmade suite: built once, run in a fresh copy of its data."""
 
 from __future__ import annotations
 
 import os
 import pathlib
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
 
 import filelock
-import numpy as np
 import pytest
-
-from ptogen.dtypes import DTYPES, UINT32
-from ptogen.ops.base import CaseFields, Op, Role, Tensor
-from ptogen.plan.model import KernelPlan
-from ptogen.platforms import PLATFORMS, Pipe
-from ptogen.render import host
-from ptogen.spec.model import Marks, Suite
-
-HERE = pathlib.Path(__file__).parent
-BANNER = "A suite for the tests of the host program.\n\nMade by hand."
-
-SORTS: dict[str, dict[str, Any]] = {
-    "f32_part": {"dtype": "float32", "rows": 3, "cols": 50, "valid": (2, 45), "idx": "per_row", "data": "random"},
-    "f32_all": {"dtype": "float32", "rows": 2, "cols": 64, "valid": (2, 64), "idx": "per_row", "data": "ties"},
-    "f16_part": {"dtype": "float16", "rows": 4, "cols": 70, "valid": (3, 33), "idx": "per_row", "data": "extremes"},
-    "f16_all": {"dtype": "float16", "rows": 2, "cols": 32, "valid": (2, 32), "idx": "broadcast", "data": "sorted"},
-    "f32_wide": {
-        "dtype": "float32",
-        "rows": 2,
-        "cols": 2000,
-        "valid": (1, 1999),
-        "idx": "broadcast",
-        "data": "reversed",
-    },
-}
-COPIES = ("float32", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint64")
-
-
-class HandmadeOp(Op):
-    """Just enough of an op for the host renderer."""
-
-    golden_module = "sort32"
-
-    def golden_params(self, case: Any, base: pathlib.Path) -> dict[str, Any]:
-        return {**SORTS[case.name], "seed": case.seed}
-
-
-def _plan(case: str, tensors: tuple[Tensor, ...]) -> KernelPlan:
-    return KernelPlan(case, "tsort32", "cpu", "manual", 196_608, tensors, (), (), 0)
-
-
-def sort_plan(case: str) -> KernelPlan:
-    params = SORTS[case]
-    dtype, rows, cols, (valid_rows, valid_cols) = (params[key] for key in ("dtype", "rows", "cols", "valid"))
-    value, scale = DTYPES[dtype], 8 // DTYPES[dtype].bytes
-    one = params["idx"] == "broadcast"
-    return _plan(
-        case,
-        (
-            Tensor("dst", value, rows, cols * scale, valid_rows, valid_cols * scale, Role.OUT, record=value),
-            Tensor("src", value, rows, cols, valid_rows, valid_cols, Role.IN),
-            Tensor("idx", UINT32, 1 if one else rows, cols, 1 if one else valid_rows, valid_cols, Role.IN),
-        ),
-    )
-
-
-def copy_plan(dtype: str) -> KernelPlan:
-    """Tensors of single elements, 3 x 9 of which 2 x 7 count."""
-    roles = (("dst", Role.OUT), ("src", Role.IN))
-    return _plan(f"copy_{dtype}", tuple(Tensor(name, DTYPES[dtype], 3, 9, 2, 7, role) for name, role in roles))
-
-
-def sort_suite(name: str = "handmade") -> Suite:
-    op = HandmadeOp(name, "TSORT32", Pipe.V, (), ())
-    cases = tuple(CaseFields(name=case, seed=place) for place, case in enumerate(SORTS))
-    return Suite(op, PLATFORMS["cpu"], "manual", name, cases, 196_608, Marks("handmade.yaml", {}), ((),) * len(cases))
-
-
-def host_text() -> str:
-    plans = [*map(sort_plan, SORTS), *map(copy_plan, COPIES)]
-    return host.main_cpp(sort_suite(), plans, BANNER)
-
-
-def gen_data_text() -> str:
-    return host.gen_data(sort_suite(), [sort_plan(case) for case in SORTS], BANNER)
-
-
-def compile_host(folder: pathlib.Path, compiler: str, *options: str) -> pathlib.Path:
-    """The host program with the plain kernels; warnings in our own text are errors."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "main.cpp").write_text(host_text(), encoding="utf-8")
-    binary = folder / "handmade"
-    command = [compiler, "-Wall", "-Wextra", "-Werror", "-O1", "-g0", *options, "main.cpp", str(HERE / "kernels.cpp")]
-    command += ["-o", str(binary), "-lgtest", "-lgtest_main", "-pthread", "-ldl"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return binary
-
-
-@dataclass
-class Workplace:
-    """A build folder: the program runs in ``bin``, the data directories stand beside it."""
-
-    root: pathlib.Path
-    binary: pathlib.Path
-
-    def data(self, case: str) -> pathlib.Path:
-        return self.root / f"HANDMADETest.{case}"
-
-    def run(self, case: str = "*", **environment: str) -> subprocess.CompletedProcess[str]:
-        command = [str(self.binary), f"--gtest_filter=HANDMADETest.{case}"]
-        return subprocess.run(
-            command,
-            cwd=self.root / "bin",
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=120,
-        )
-
-
-def fill_with_data(root: pathlib.Path) -> None:
-    """gen_data.py's files, and files for the copies."""
-    (root / "bin").mkdir(parents=True)
-    (root / "gen_data.py").write_text(gen_data_text(), encoding="utf-8")
-    subprocess.run([sys.executable, "-I", "gen_data.py"], cwd=root, check=True)
-    for number, dtype in enumerate(COPIES):
-        folder = root / f"HANDMADETest.copy_{dtype}"
-        folder.mkdir()
-        width = DTYPES[dtype].bytes
-        src = np.random.RandomState(number).randint(0, 0x70, (3, 9, width)).astype(np.uint8)
-        (folder / "input_src.bin").write_bytes(src.tobytes())
-        (folder / "golden_dst.bin").write_bytes(src[:2, :7].tobytes())
+from handmade import HERE, Workplace, compile_host, fill_with_data
 
 
 @pytest.fixture(scope="session")
-def host_binary(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> pathlib.Path:
+def host_binary(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """Built as for an NPU, against a stand-in for ACL; once for all workers."""
     shared = tmp_path_factory.getbasetemp()
-    shared = shared if worker_id == "master" else shared.parent
+    shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
     with filelock.FileLock(shared / "host.lock"):
         binary = shared / "host" / "handmade"
         if not binary.exists():
@@ -160,12 +32,12 @@ def good_data(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 @pytest.fixture
-def new_workplace(tmp_path: pathlib.Path, good_data: pathlib.Path) -> Iterator[Callable[[pathlib.Path], Workplace]]:
+def new_workplace(tmp_path: pathlib.Path, good_data: pathlib.Path) -> Callable[[pathlib.Path], Workplace]:
     def make(binary: pathlib.Path) -> Workplace:
         shutil.copytree(good_data, tmp_path / "build")
         return Workplace(tmp_path / "build", binary)
 
-    yield make
+    return make
 
 
 @pytest.fixture

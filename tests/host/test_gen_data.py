@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import BANNER, SORTS, HandmadeOp, gen_data_text, sort_plan, sort_suite
+from handmade import BANNER, SORTS, HandmadeOp, gen_data_text, sort_plan, sort_suite
 
 from ptogen.golden import sort32
 from ptogen.golden.values import load_values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from conftest import COPIES, SORTS, Workplace
+from handmade import COPIES, SORTS, Workplace
 
 PARTS = ("f32_part", "f16_part")
 HALVES = ("f16_part", "f16_all")

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable
 
 import pytest
-from conftest import BANNER, COPIES, HERE, SORTS, Workplace, compile_host, host_text
+from handmade import BANNER, COPIES, HERE, SORTS, Workplace, compile_host, host_text
 
 from ptogen.render import environment
 
