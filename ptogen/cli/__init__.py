@@ -78,6 +78,8 @@ class LazyGroup(click.Group):
             # The reader has gone. Python would complain once more when it flushes at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(_BROKEN_PIPE)
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
+            raise
         except Exception as error:
             from ptogen.errors import PtogenError
 

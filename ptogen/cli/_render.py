@@ -55,13 +55,13 @@ def render_specs(
     Raises:
         PtogenError: the faults of all files and of all suites.
     """
-    from ptogen.render.st import render
-
     suites, faults = load_specs(paths, ub_bytes)
     faults += collision_faults(suites)
     planned, plan_faults = plan_suites(suites)
     if faults or plan_faults:
         raise PtogenError([*faults, *plan_faults])
+    from ptogen.render.st import render
+
     return [render(suite, plans, license_header=license_header) for suite, plans in planned]
 
 

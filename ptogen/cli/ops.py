@@ -85,9 +85,9 @@ def _as_data(op: Op) -> dict[str, Any]:
 
 def _as_text(op: Op) -> str:
     parts = [f"{op.name}: {op.instruction} on {op.pipe.value}"]
-    rows: list[tuple[object, ...]] = [("field", "", "meaning")]
+    rows: list[tuple[object, ...]] = [("field", "default", "meaning")]
     for field in _fields(op):
-        default = "" if field["default"] is None else f"default {field['default']}"
+        default = "" if field["default"] is None else str(field["default"])
         rows.append((field["name"], "required" if field["required"] else default, field["description"] or ""))
     parts.append("Spec fields of a case\n" + table(rows, indent="  "))
     by_dtypes: dict[str, list[str]] = {}

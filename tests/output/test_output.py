@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -553,10 +554,12 @@ def test_the_diff_applies(tmp_path: Path) -> None:
     assert f"--- a/{DIRECTORY}/gone.cpp\n+++ /dev/null\n" in text
     assert f"--- /dev/null\n+++ b/{DIRECTORY}/fresh.cpp\n" in text
     assert "same.cpp" not in [line.split("/")[-1] for line in text.splitlines() if line.startswith(("---", "+++"))]
+    assert output.diff(output.write(new, [after], dry_run=True)) == ""
+    if not shutil.which("git"):
+        pytest.skip("needs git to apply the diff")
     subprocess.run(["git", "init", "-q"], cwd=old, check=True)
     subprocess.run(["git", "apply"], cwd=old, input=text, text=True, check=True)
     assert {path: data for path, data in texts(old).items() if not path.startswith(".git/")} == texts(new)
-    assert output.diff(output.write(new, [after], dry_run=True)) == ""
 
 
 def test_a_manifest_survives_its_own_json() -> None:

@@ -1,0 +1,37 @@
+"""Prints ``docs/codes.md``, the reference of every code; ``make docs`` puts it in its place."""
+
+from __future__ import annotations
+
+from ptogen.errors import CODES, Diagnostic, PtogenError
+
+GROUPS = {
+    "PTG1": "The spec and the output tree",
+    "PTG2": "Rules of an op",
+    "PTG3": "The plan",
+    "PTG4": "Findings of the checkers",
+    "PTG5": "Backends",
+}
+
+
+def page() -> str:
+    lines = [
+        "# Codes",
+        "",
+        "Every message of ptogen has a code. A code keeps its meaning for good. This page is made from",
+        "`ptogen/errors.py` by `make docs`; do not edit it.",
+        "",
+        "A run that reports several codes ends with status 1 where all of them are findings (PTG4xx), else with",
+        "status 2.",
+    ]
+    for prefix, title in GROUPS.items():
+        codes = {code: meaning for code, meaning in CODES.items() if code.startswith(prefix)}
+        status = {int(PtogenError(Diagnostic(code, "")).exit_code) for code in codes}
+        lines += ["", f"## {prefix}xx: {title} (exit status {', '.join(map(str, sorted(status)))})", ""]
+        lines += ["| code | meaning |", "|---|---|"]
+        lines += [f"| `{code}` | {meaning} |" for code, meaning in codes.items()]
+    assert sum(line.startswith("| `") for line in lines) == len(CODES), "a code belongs to no group"
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")
