@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping
+from itertools import islice
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -20,6 +21,8 @@ TOP = ("op", "platform", "mode", "name", "cases")
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 """Names become C++ identifiers, file names and targets at once: ASCII, no leading underscore, a bounded length."""
+
+_NAME_HINT = "use letters, digits and underscores, and a letter first"
 
 CPP_KEYWORDS = frozenset(
     """
@@ -59,29 +62,41 @@ class CaseReader:
         """``value`` where it is one of the allowed words, else None and a fault."""
         label = next(part for part in reversed(path) if isinstance(part, str))
         if value is None:
-            self.fault("PTG107", path, f"{label} is missing", f"write `{label}:` with {listing(allowed, 'or')}")
+            if not self.is_misspelt(label):
+                self.fault("PTG107", path, f"{label} is missing", f"write `{label}:` with {listing(allowed, 'or')}")
         elif isinstance(value, str) and value in allowed:
             return value
         else:
             self.fault("PTG106", path, *wrong_choice(label, value, self.document.scalars.get(path), allowed))
         return None
 
+    def is_misspelt(self, label: str) -> bool:
+        """Whether a key of the document was probably meant to be ``label``: it is reported, and nothing is missing."""
+        words = (*TOP, *self.all_fields)
+        strange = (key for key in self.data if key not in words)
+        return any(suggest(key, words) == label for key in islice(strange, 20))
+
     def name(self, path: Path, name: Any) -> str | None:
         """``name`` where it can be one, else None and a fault."""
         if not isinstance(name, str):
-            self.fault("PTG106", path, *wrong_type("name", "string", name, self.document.scalars.get(path)))
+            scalar = self.document.scalars.get(path)
+            message, hint = wrong_type("name", "string", name, scalar)
+            if scalar and scalar.text not in ("", "~") and not NAME.fullmatch(scalar.text):
+                hint = _NAME_HINT
+            self.fault("PTG106", path, message, hint)
+        elif not name:
+            self.fault("PTG108", path, "the name is empty", "write a name, or remove the key")
         elif len(name) > 64:
-            message = f"the name {clip(name, 20)!r} is {len(name):,} characters long"
-            self.fault("PTG108", path, message, "at most 64 are allowed")
+            message = f"the name `{clip(name, 20)}` is {len(name):,} characters long, more than 64"
+            self.fault("PTG108", path, message, "write a shorter name")
         elif name in CPP_KEYWORDS:
-            self.fault("PTG108", path, f"the name {name!r} is a C++ keyword", f"write {name}_case, for instance")
+            self.fault("PTG108", path, f"the name `{name}` is a C++ keyword", f"write {name}_case, for instance")
         elif NAME.fullmatch(name):
             return name
         else:
             near = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
             near = f", such as {near}" if NAME.fullmatch(near) and near not in CPP_KEYWORDS else ""
-            hint = f"use letters, digits and underscores, and a letter first{near}"
-            self.fault("PTG108", path, f"the name {clip(name)!r} is not a C identifier", hint)
+            self.fault("PTG108", path, f"the name {quote(name)} is not a C identifier", _NAME_HINT + near)
         return None
 
     def known(self, op: Op | None) -> Collection[str]:
@@ -117,9 +132,9 @@ class CaseReader:
             data[key] = self.choice((*path, key), dtype, DTYPES)
             if data[key] is None:
                 del data[key]
-        if isinstance(data.get("name"), str) and not self.name((*path, "name"), data["name"]):
+        if "name" in data and not self.name((*path, "name"), data["name"]):
             del data["name"]
-        if isinstance(data.get("data"), str) and not self.readable((*path, "data"), data["data"]):
+        if "data" in data and not self.readable((*path, "data"), data["data"]):
             del data["data"]
         if "ub" in data and mode == "auto":
             message = "pinned addresses (ub) need mode manual: in mode auto the compiler places the tiles"
@@ -138,16 +153,14 @@ class CaseReader:
         lost = given - set(data) - {"name", "data"}
         return None if lost & set(known) else case
 
-    def readable(self, path: Path, data: str) -> bool:
+    def readable(self, path: Path, data: Any) -> bool:
         """Whether ``data`` is a kind of input or a file that can be opened; its content is for the op to judge."""
-        if data in DATA_KINDS:
-            return True
+        if not isinstance(data, str) or data in DATA_KINDS:
+            return self.choice(path, data, DATA_KINDS) is not None
         if not data.endswith(".npy"):
             near = suggest(data, DATA_KINDS)
             message = f"data is not one of {', '.join(DATA_KINDS)}, or a .npy file: {quote(data)}"
-            hint = (
-                f"did you mean `{near}`?" if near else "choose one of these, or a path that ends in .npy"
-            )
+            hint = f"did you mean `{near}`?" if near else "choose one of these, or a path that ends in .npy"
             self.fault("PTG106", path, message, hint)
             return False
         if data not in self.files:

@@ -20,19 +20,23 @@ from ptogen.spec.scalars import Odd, Scalar, resolved
 
 MAX_BYTES = 16 * 2**20
 MAX_DEPTH = 50
-MAX_NODES = 1_000_000
+MAX_NODES = 500_000
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BAD_CHARACTER = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _HINTS = (
-    ("mapping values are not allowed", "a value that holds `: ` needs quotes, and every key starts a line of its own"),
+    (
+        "mapping values are not allowed",
+        "a value that holds `: ` needs quotes; the keys of one map start in the same column",
+    ),
     ("could not find expected ':'", "a key needs `: ` after it"),
     ("expected ',' or", "look for a missing comma or closing bracket"),
     ("unexpected end of stream", "a quote is opened and never closed"),
     ("undefined alias", "write the anchor (`&name`) before its alias (`*name`)"),
     ("cannot start any token", "a value that starts with this character needs quotes"),
     ("expected alphabetic or numeric", "a value that starts with `*` or `&` needs quotes"),
+    ("incompatible YAML", "remove the line that starts with %YAML"),
     ("escape", "a backslash in double quotes starts an escape: use single quotes"),
 )
 
@@ -114,6 +118,8 @@ def _events(text: str, file: str) -> Iterator[Any]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line, mark.column) if mark else (0, 0)
+        if "nesting depth" in (error.problem or ""):
+            raise _too_deep(Position(file, line + 1, column + 1)) from None
         problem = (error.problem or "the text ends too early").replace("<", "").replace(">", "")
         context = error.context_mark
         if context and error.context and context.line != line:
@@ -159,7 +165,8 @@ def _composed(text: str, file: str) -> _Node | None:
         if isinstance(event, yaml.AliasEvent):
             node = _aliased(anchors.get(event.anchor), event.anchor, here)
         elif event.tag is not None:
-            message = f"the tag {quote(event.tag)} has no meaning in a spec"
+            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+            message = f"the tag {quote(tag)} has no meaning in a spec"
             raise _stop("PTG101", message, here, "remove it; a value that starts with `!` needs quotes")
         elif isinstance(event, yaml.ScalarEvent):
             node = _Node("scalar", event.value, line, column, quoted=not event.implicit[0])
@@ -260,6 +267,6 @@ class _Plain:
             if source.kind == "map":
                 own = {**self.entries(source, depth + 1), **own}
             else:
-                message = f"`<<` merges maps, not a {source.kind}"
+                message = f"`<<` merges maps, not a {'list' if source.kind == 'list' else 'single value'}"
                 self.faults.add("PTG106", message, self.at(source), "write `<<: *name`")
         return own

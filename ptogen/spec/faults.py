@@ -54,8 +54,9 @@ def quote(text: str) -> str:
 def suggest(word: str, allowed: Iterable[str]) -> str | None:
     """The allowed word nearest to ``word``, or None where nothing is near."""
     by_lower = {each.lower(): each for each in allowed}
-    # Half is enough for short forms such as fp32; what is shown is a question.
-    near = difflib.get_close_matches(word[:64].lower().replace("-", "_"), by_lower, 1, 0.5)
+    # Half is enough for short forms such as fp32; in words of two letters or three it is chance.
+    likeness = 0.5 if len(word) > 3 else 0.6
+    near = difflib.get_close_matches(word[:64].lower().replace("-", "_"), by_lower, 1, likeness)
     return by_lower[near[0]] if near else None
 
 

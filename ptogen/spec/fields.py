@@ -30,13 +30,13 @@ _WANTED = {
 }
 _LENGTH = ("missing", "too_short", "too_long")
 _BOUNDS = {
-    "greater_than_equal": ("ge", "at least", 0),
-    "greater_than": ("gt", "at least", 1),
-    "less_than_equal": ("le", "at most", 0),
-    "less_than": ("lt", "at most", -1),
-    "multiple_of": ("multiple_of", "a multiple of", 0),
+    "greater_than_equal": ("ge", 0, "less than {}", "write {} or more"),
+    "greater_than": ("gt", 1, "less than {}", "write {} or more"),
+    "less_than_equal": ("le", 0, "more than {}", "write {} or less"),
+    "less_than": ("lt", -1, "more than {}", "write {} or less"),
+    "multiple_of": ("multiple_of", 0, "not a multiple of {}", "write a multiple of {}"),
 }
-"""Pydantic's name of a broken bound: its limit, our words, and the step from the limit to the last integer allowed."""
+"""Pydantic's name of a broken bound: its limit, the step from there to the last integer allowed, and our words."""
 
 
 def build(
@@ -58,6 +58,8 @@ def build(
             missing.append(str(item["loc"][0]))
             continue
         where = _inside(data, item["loc"])
+        if item["type"] in ("too_short", "too_long") and _long_enough(item, data, where):
+            continue
         fact = _explain(item, where, model, data, document.scalars.get((*path, *where)))
         if fact not in told.setdefault(where, []):
             told[where].append(fact)
@@ -76,17 +78,16 @@ def build(
 
 def wrong_choice(label: str, value: Any, scalar: Scalar | None, allowed: Collection[str]) -> tuple[str, str | None]:
     """Message and hint for a value that is not one of those allowed."""
-    message, hint = _not(label, f"one of {', '.join(allowed)}", value, scalar), f"write {listing(allowed, 'or')}"
+    message, hint = _not(label, f"one of {', '.join(allowed)}", value, scalar), "choose one of these"
     text = scalar.text if scalar else ""
-    if isinstance(value, Odd):
-        if text in allowed:
-            hint = f'quote it: "{text}"'
-        elif value.meaning != "null":
-            hint += "; a word that YAML reads as something else needs quotes"
-    elif isinstance(value, str) and (near := suggest(text, allowed)):
-        hint = f"did you mean `{near}`?"
+    if isinstance(value, Odd) and value.meaning == "null":
+        hint = f"write {listing(allowed, 'or')}"
     elif scalar and text in allowed:
         hint = f"write {text} without quotes" if scalar.quoted else f'quote it: "{text}"'
+    elif isinstance(value, Odd):
+        hint += "; a word that YAML reads as something else needs quotes"
+    elif isinstance(value, str) and (near := suggest(text, allowed)):
+        hint = f"did you mean `{near}`?"
     return message, hint
 
 
@@ -118,6 +119,14 @@ def _inside(data: Any, loc: tuple[int | str, ...]) -> Path:
             data = data[part]
             path = (*path, part)
     return path
+
+
+def _long_enough(error: ErrorDetails, data: Any, where: Path) -> bool:
+    """Pydantic counts the items that are right; whoever wrote the list counts what stands there."""
+    for part in where:
+        data = data[part]
+    limits = error.get("ctx", {})
+    return limits.get("min_length", 0) <= len(data) <= limits.get("max_length", len(data))
 
 
 def _label(where: Path) -> str:
@@ -154,8 +163,9 @@ def _explain(
         wanted = wanted or limits.get("max_length", limits.get("min_length"))
         return f"{label} has {_items(len(value))}, not {bound}{wanted}", None
     if isinstance(value, (int, float)) and kind in _BOUNDS:
-        name, words, step = _BOUNDS[kind]
-        return f"{label} is {value:,}, not {words} {limits[name] + step:,}", None
+        name, step, words, hint = _BOUNDS[kind]
+        limit = f"{limits[name] + step:,}"
+        return f"{label} is {value:,}, {words.format(limit)}", hint.format(limit.replace(",", ""))
     wanted, _, reason = kind.partition("_")
     if wanted in _WANTED and reason in ("type", "from_float", "parsing"):
         return wrong_type(label, wanted, value, scalar)
@@ -185,7 +195,7 @@ def _not(label: str, wanted: str, value: Any, scalar: Scalar | None) -> str:
     if isinstance(value, Odd) and value.meaning == "null":
         return f"{label} has no value"
     if scalar is None:
-        return f"{label} is not {wanted} but a {'map' if isinstance(value, dict) else 'list'}"
+        return f"{label} is a {'map' if isinstance(value, dict) else 'list'}, not {wanted}"
     return f"{label} is not {wanted}: {_written(value, scalar)}"
 
 
@@ -193,24 +203,22 @@ def _conversion(wanted: str, value: Any, scalar: Scalar | None) -> str | None:
     """A hint that writes the same value as the field wants it, or None where nobody can know."""
     if isinstance(value, Odd) and value.meaning == "null":
         return "give it a value, or remove the key"
-    if scalar is None:
-        return None
-    text = scalar.text
-    if wanted == "string":
+    text = scalar.text if scalar else ""
+    if wanted == "string" and scalar:
         return f'quote it: "{clip(text)}"'
     if wanted == "bool":
         word = {"yes": "true", "on": "true", "no": "false", "off": "false"}.get(text.lower(), text.lower())
         return f"write {word}, without quotes" if word in ("true", "false") else "write true or false"
-    return _integer_hint(value, text, scalar.quoted) if wanted == "int" else None
+    return _integer_hint(value, text, scalar is not None and scalar.quoted) if wanted == "int" else None
 
 
 def _integer_hint(value: Any, text: str, quoted: bool) -> str:
     if isinstance(value, Odd):
         if value.value is None or isinstance(value.value, bool):
             return "write a whole number"
-        decimal = text.replace("_", "").lstrip("0") or "0"
-        octal = "octal" in value.meaning and decimal.isdigit()
-        return f"write {decimal}, or {value.value} if octal was meant" if octal else f"write {value.value}"
+        if "octal" in value.meaning:
+            return f"write {int(text.replace('_', ''), 10)}, or {value.value} if octal was meant"
+        return f"write {value.value}"
     if quoted and isinstance(resolved(text), int) and not isinstance(resolved(text), bool):
         return f"remove the quotes: {text}"
     try:

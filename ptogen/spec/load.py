@@ -146,7 +146,7 @@ class _SpecReader(CaseReader):
         if strays:
             belong = "belongs" if len(strays) == 1 else "belong"
             message = f"{listing(strays)} {belong} to a case, but the file has a list of cases"
-            hint = "move them into the cases, or remove `cases` and write a single case"
+            hint = "write such fields in each case; without `cases` they make a single case"
             self.faults.add("PTG105", message, self.marks.keys[(strays[0],)], hint)
         cases = self.data["cases"]
         if not isinstance(cases, list):
@@ -173,9 +173,12 @@ class _SpecReader(CaseReader):
             name = fields["name"] if given else op.default_name(case) if op and case else None
             if case:
                 named[path] = case if given else case.model_copy(update={"name": name})
-            if not isinstance(name, str) or not NAME.fullmatch(name):
-                continue
             place = self.marks.at((*path, "name") if given else path)
+            if not isinstance(name, str) or not NAME.fullmatch(name):
+                if isinstance(name, str) and not given:
+                    message = f"the name made for this case, {quote(name)}, cannot be used"
+                    self.faults.add("PTG108", message, place, "give the case a `name` of at most 64 characters")
+                continue
             if name not in first:
                 first[name] = (place, named.get(path), given)
                 continue

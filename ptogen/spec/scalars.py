@@ -57,8 +57,8 @@ def _float(text: str) -> float | str:
 
 
 def _odd_integer(text: str) -> Odd | str:
-    if len(text) > 100:
-        return Odd(text, f"a number of {len(text):,} digits")
+    if len(text) > 40:
+        return Odd(text, "a very large number")
     sign, digits = (-1 if text.startswith("-") else 1), text.lstrip("+-").replace("_", "")
     try:
         if ":" in digits:

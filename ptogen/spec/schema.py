@@ -16,8 +16,8 @@ from ptogen.spec.load import MODES
 def schema(ops: Mapping[str, Op] | None = None) -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a spec file: for each op of the catalogue a list of cases or a single case.
 
-    It says what an editor can use: keys, types and allowed words. What needs more than one field, such as a shape rule of
-    an op, only the loader knows.
+    It says what an editor can use: keys, types and allowed words. What needs more than one field, such as a shape rule
+    of an op, only the loader knows.
     """
     definitions: dict[str, Any] = {"head": {"properties": _head()}}
     variants = []
