@@ -25,7 +25,7 @@ SUMMARIES = {
     "check": "Build, run and compare suites on a backend.",
     "ops": "List the operations, or describe one.",
     "platforms": "List the platforms.",
-    "schema": "Print the JSON Schema of the spec.",
+    "schema": "Print the JSON Schema of the spec file, for editors.",
     "backend": "Show or fetch what builds and runs need.",
 }
 """Every command, in the order of ``ptogen --help``; the module is ``ptogen.cli.<name>`` and so is its attribute."""
