@@ -12,7 +12,7 @@ DEFECTS: tuple[Defect, ...] = (
         "tsort32-half-blocks",
         "float16 with more than 32 valid columns",
         "pto/cpu/TSort32.hpp:51",
-        "the records of a 32-block start 2 slots a column after those of the block before, not 4, and overwrite its second half",
+        "records of a 32-block start 2 slots a column, not 4, after those of the one before, and overwrite its half",
         "!ptogen::probe::Sort32<half, 1, 64>().Values()",
     ),
     Defect(

@@ -1,4 +1,4 @@
-"""The user's cache: downloads, what was learnt of compilers, and build folders. Everything in it can be deleted at any time."""
+"""The user's cache: downloads, what was learnt of compilers, builds. Everything in it can be deleted at any time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def root() -> Path:
 
 @contextlib.contextmanager
 def locked(place: Path) -> Iterator[None]:
-    """Keeps other processes of ptogen from working on ``place`` (a file or folder that need not exist yet) meanwhile."""
+    """Keeps other processes of ptogen from working on ``place``, which need not exist yet, meanwhile."""
     import filelock
 
     place.parent.mkdir(parents=True, exist_ok=True)

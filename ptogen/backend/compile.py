@@ -1,6 +1,8 @@
-"""How one C++ file is compiled for the CPU simulator: options and folders, in one place for probes, trial programs and test suites.
+"""How one C++ file is compiled for the CPU simulator.
 
-Source of the options: ``tests/cpu/st/CMakeLists.txt`` of pto-isa (C++20, ``-D__CPU_SIM``, ``stdint.h`` and ``stddef.h`` included first, threads, dl).
+Options and folders stand here for probes, trial programs and test suites alike. Their source is
+``tests/cpu/st/CMakeLists.txt`` of pto-isa: C++20, ``-D__CPU_SIM``, ``stdint.h`` and ``stddef.h`` included first,
+threads, dl.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ OVERLAY = Path(__file__).parent / "overlay"
 """Headers of ptogen's own; see the README there."""
 
 OPTIONS = ("-std=c++20", "-O0", "-UNDEBUG", "-Wno-deprecated-declarations")
-"""For every file. Assertions stay on: upstream checks sizes by nothing else. -O0 is the quickest to build and run together."""
+"""For every file. Assertions stay on, because upstream checks sizes by nothing else.
+
+-O0 is the quickest to build and run together.
+"""
 
 PREINCLUDES = ("-include", "stdint.h", "-include", "stddef.h")
 
@@ -40,7 +45,10 @@ class Compiler:
 
     @property
     def needs_overlay(self) -> bool:
-        """Whether it refuses ``static_assert(false)`` in a template that nobody instantiates (CWG 2518: g++ 13, clang 17)."""
+        """Whether it refuses ``static_assert(false)`` in a template that nobody instantiates.
+
+        CWG 2518 came with g++ 13 and clang 17.
+        """
         return self.major < (17 if self.kind == "clang" else 13)
 
     def __str__(self) -> str:
@@ -53,7 +61,9 @@ def overlay_digest() -> str:
 
 
 def include_options(compiler: Compiler, include: Path, folders: tuple[str, ...] = ()) -> list[str]:
-    """Include folders in the order of search: the overlay's folder for the compiler where it needs one, those named, the headers of pto-isa.
+    """Include folders in the order of search.
+
+    The overlay's folder for the compiler where it needs one, those named, the headers of pto-isa.
 
     Those of pto-isa are system folders: a warning is about the generated text or about the overlay.
     """
@@ -61,9 +71,21 @@ def include_options(compiler: Compiler, include: Path, folders: tuple[str, ...] 
     return [f"-I{OVERLAY / folder}" for folder in ours] + ["-isystem", str(include)]
 
 
-def compile_program(compiler: Compiler, source: Path, target: Path, options: list[str]) -> subprocess.CompletedProcess[str]:
+def compile_program(
+    compiler: Compiler, source: Path, target: Path, options: list[str]
+) -> subprocess.CompletedProcess[str]:
     """Compiles and links one file; the caller reads the result."""
-    command = [*compiler.command, *OPTIONS, *PREINCLUDES, "-D__CPU_SIM", *options, str(source), "-o", str(target), *LIBRARIES]
+    command = [
+        *compiler.command,
+        *OPTIONS,
+        *PREINCLUDES,
+        "-D__CPU_SIM",
+        *options,
+        str(source),
+        "-o",
+        str(target),
+        *LIBRARIES,
+    ]
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
 
 

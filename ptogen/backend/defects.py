@@ -1,4 +1,4 @@
-"""The defects of the CPU simulator that ptogen knows of: what the ops say of them, and which the headers at hand have."""
+"""The defects of the CPU simulator that ptogen knows of, as the ops list them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The pinned snapshot of the pto-isa headers, as the package index carries it.
 
-Source of the numbers: the wheel ``tilelang-ascend`` 0.1.4, which holds pto-isa's whole include tree. It is published for one platform only, and is
+Source of the numbers: the wheel ``tilelang-ascend`` 0.1.4, which holds pto-isa's whole include tree. It is published
+    for one platform only, and is
 never installed or imported, only unzipped.
 """
 
@@ -93,7 +94,16 @@ def fetch(progress: Callable[[str], None]) -> None:
 
 
 def _download(target: Path) -> Path:
-    command = [*PIP, "download", "--no-deps", "--only-binary=:all:", *PIN.pip, "--disable-pip-version-check", "--progress-bar", "off"]
+    command = [
+        *PIP,
+        "download",
+        "--no-deps",
+        "--only-binary=:all:",
+        *PIN.pip,
+        "--disable-pip-version-check",
+        "--progress-bar",
+        "off",
+    ]
     command += ["--dest", str(target), f"{PIN.project}=={PIN.version}"]
     run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
     if run.returncode != 0:
@@ -126,7 +136,12 @@ def _unpack(wheel: Path, include: Path) -> None:
                     continue
                 place = PurePosixPath(entry.filename[len(PIN.tree) :])
                 kind = stat.S_IFMT(entry.external_attr >> 16)
-                if place.is_absolute() or ".." in place.parts or "\\" in entry.filename or kind not in (0, stat.S_IFREG):
+                if (
+                    place.is_absolute()
+                    or ".." in place.parts
+                    or "\\" in entry.filename
+                    or kind not in (0, stat.S_IFREG)
+                ):
                     raise _failed(f"{PIN.file} holds an entry that leaves its folder: {entry.filename}")
                 target = include.joinpath(*place.parts)
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -142,4 +157,6 @@ def _failed(reason: str, details: tuple[str, ...] = ()) -> PtogenError:
         "pip uses its own configuration (index, proxy, certificates): check it with `pip config list`;\n"
         "without a network, give a checkout of pto-isa with --pto-isa DIR or the environment variable PTO_ISA_ROOT"
     )
-    return PtogenError(Diagnostic("PTG503", f"the pto-isa headers cannot be downloaded: {reason}", details=details, hint=hint))
+    return PtogenError(
+        Diagnostic("PTG503", f"the pto-isa headers cannot be downloaded: {reason}", details=details, hint=hint)
+    )

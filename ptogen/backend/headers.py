@@ -36,11 +36,14 @@ class Headers:
     version: str = ""
 
 
-def find(option: str | None = None, *, allow_fetch: bool = False, progress: Callable[[str], None] | None = None) -> Headers:
+def find(
+    option: str | None = None, *, allow_fetch: bool = False, progress: Callable[[str], None] | None = None
+) -> Headers:
     """The headers to use: ``--pto-isa``, then ``PTO_ISA_ROOT``, then ``ASCEND_HOME_PATH``, then the cached download.
 
-    A place that the user gives and that holds no headers is an error: nothing else is tried in its stead. ``ASCEND_HOME_PATH`` is set by every
-    CANN toolkit, with pto-isa or without, so it only counts where the headers are there.
+    A place that the user gives and that holds no headers is an error: nothing else is tried in its stead.
+    ``ASCEND_HOME_PATH`` is set by every CANN toolkit, with pto-isa or without, so it only counts where the headers are
+    there.
 
     Args:
         option: value of ``--pto-isa``.
@@ -54,7 +57,9 @@ def find(option: str | None = None, *, allow_fetch: bool = False, progress: Call
         if value:
             include = _include_of(Path(value))
             if include is None:
-                raise PtogenError(Diagnostic("PTG501", f"{name}: no {MARK} in {value} nor in its include folder", hint=HINT))
+                raise PtogenError(
+                    Diagnostic("PTG501", f"{name}: no {MARK} in {value} nor in its include folder", hint=HINT)
+                )
             return _headers(include, f"{name} {value}")
     toolkit = os.environ.get("ASCEND_HOME_PATH")
     include = _include_of(Path(toolkit)) if toolkit else None
@@ -93,7 +98,9 @@ def _headers(include: Path, origin: str, version: str = "") -> Headers:
     ours = [
         path
         for path in (include / "pto").rglob("*")
-        if path.suffix in (".h", ".hpp", ".inc") and path.relative_to(include).parts[1] not in ("npu", "costmodel") and path.is_file()
+        if path.suffix in (".h", ".hpp", ".inc")
+        and path.relative_to(include).parts[1] not in ("npu", "costmodel")
+        and path.is_file()
     ]
     return Headers(include, origin, cache.digest_files(include, ours), version or _version(include))
 

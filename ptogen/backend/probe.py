@@ -16,14 +16,16 @@ from ptogen.errors import Diagnostic, PtogenError
 def present(compiler: Compiler, headers: Headers) -> frozenset[str]:
     """Ids of the known defects that the headers have.
 
-    One program with a probe for each defect (``Defect.probe``, written with ``overlay/probe/ptogen/probe.hpp``) is compiled against upstream's
-    functions only, once for each compiler and each content of the headers.
+    One program with a probe for each defect (``Defect.probe``, written with ``overlay/probe/ptogen/probe.hpp``) is
+    compiled against upstream's functions only, once for each compiler and each content of the headers.
 
     Raises:
         PtogenError: PTG505 where the program does not build, PTG506 where it does not run.
     """
     text = program()
-    key = cache.digest(*compiler.command, compiler.version, str(headers.include), headers.digest, compile.overlay_digest(), text)
+    key = cache.digest(
+        *compiler.command, compiler.version, str(headers.include), headers.digest, compile.overlay_digest(), text
+    )
     memory = cache.root() / "probes" / f"{key}.json"
     answers = cache.remembered(memory)
     if not isinstance(answers, dict) or answers.keys() != known().keys():
@@ -35,7 +37,9 @@ def present(compiler: Compiler, headers: Headers) -> frozenset[str]:
 def program() -> str:
     """The C++ text of the probes."""
     lines = ["#include <ptogen/probe.hpp>", "", "int main()", "{"]
-    lines += [f'    ptogen::probe::Report("{name}", [] {{ return {row.defect.probe}; }});' for name, row in known().items()]
+    lines += [
+        f'    ptogen::probe::Report("{name}", [] {{ return {row.defect.probe}; }});' for name, row in known().items()
+    ]
     return "\n".join([*lines, "    return 0;", "}", ""])
 
 
@@ -53,7 +57,9 @@ def _run(compiler: Compiler, headers: Headers, text: str) -> dict[str, bool]:
         if built.returncode != 0:
             message = "the program that looks for known defects of the headers does not build"
             raise PtogenError(Diagnostic("PTG505", message, details=compile.first_errors(built.stderr)))
-        run = subprocess.run([binary], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=120)
+        run = subprocess.run(
+            [binary], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=120
+        )
     answers = dict(line.split() for line in run.stdout.splitlines() if len(line.split()) == 2)
     if run.returncode != 0 or answers.keys() != known().keys() or not set(answers.values()) <= {"0", "1"}:
         message = f"the program that looks for known defects of the headers ended with status {run.returncode}"

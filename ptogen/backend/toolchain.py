@@ -93,7 +93,8 @@ def find(headers: Headers, compiler: str | None = None) -> Toolchain:
     """The toolchain to use: ``--compiler``, then ``CXX``, then the newest clang++, then the newest g++.
 
     Raises:
-        PtogenError: PTG502 where no compiler works (or the one of ``--compiler`` does not), PTG504 where a tool or library is missing.
+        PtogenError: PTG502 where no compiler works (or the one of ``--compiler`` does not), PTG504 where a tool or
+            library is missing.
     """
     attempts = try_compilers(headers, compiler)
     if not attempts or attempts[-1].fault:
@@ -130,9 +131,13 @@ def identify(command: tuple[str, ...]) -> Compiler | None:
     """What a command is, or None where it is no clang++ or g++ that starts."""
     try:
         asked = [*command, "--version"]
-        version = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=60)
+        version = subprocess.run(
+            asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=60
+        )
         asked = [*command, "-dumpversion"]
-        number = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=60)
+        number = subprocess.run(
+            asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=60
+        )
         major = int(number.stdout.strip().split(".")[0])
         first = version.stdout.splitlines()[0].strip()
     except (OSError, subprocess.TimeoutExpired, ValueError, IndexError):
@@ -178,7 +183,9 @@ def _attempt(name: str, reason: str, headers: Headers) -> Attempt:
 
 def _fault(compiler: Compiler, headers: Headers) -> str:
     """Compiles and runs the trial program; success is remembered, failure is tried again next time."""
-    key = cache.digest(*compiler.command, compiler.version, str(headers.include), headers.digest, compile.overlay_digest(), PROGRAM)
+    key = cache.digest(
+        *compiler.command, compiler.version, str(headers.include), headers.digest, compile.overlay_digest(), PROGRAM
+    )
     memory = cache.root() / "toolchains" / f"{key}.json"
     if cache.remembered(memory) == {"works": str(compiler)}:
         return ""
@@ -195,7 +202,10 @@ def _fault(compiler: Compiler, headers: Headers) -> str:
 
 
 def _googletest(compiler: Compiler) -> str | None:
-    """Where GoogleTest is, as far as the compiler finds it by itself; CMake is asked where the user set up another place for it."""
+    """Where GoogleTest is, as far as the compiler finds it by itself.
+
+    CMake is asked where the user set up another place for it.
+    """
     places = [name for name in ("CMAKE_PREFIX_PATH", "GTest_ROOT", "GTEST_ROOT", "GTest_DIR") if os.environ.get(name)]
     if places:
         return places[0]
@@ -213,4 +223,9 @@ def _no_compiler(attempts: list[Attempt], option: str | None) -> Diagnostic:
         attempt = attempts[-1]
         return Diagnostic("PTG502", f"--compiler {attempt.name} does not serve: {attempt.fault}", hint=hint)
     details = tuple(f"{attempt.name} ({attempt.reason}): {attempt.fault}" for attempt in attempts)
-    return Diagnostic("PTG502", "no C++ compiler that works was found", details=details or ("no clang++ and no g++ on the PATH",), hint=hint)
+    return Diagnostic(
+        "PTG502",
+        "no C++ compiler that works was found",
+        details=details or ("no clang++ and no g++ on the PATH",),
+        hint=hint,
+    )

@@ -1,0 +1,158 @@
+"""Configures and builds the project, and tells the suites that do not build from those that do."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ptogen.backend import cache, compile, project
+from ptogen.backend.project import Place
+from ptogen.backend.runtime import Runtime
+from ptogen.backend.toolchain import Toolchain
+from ptogen.errors import Diagnostic, Position, PtogenError
+
+Source = tuple[str, Path, str]
+"""Key, ST directory and mode of a suite."""
+
+STALE = ("precompiled header", "PCH file", "AST file", "pto.hpp.gch")
+"""What a compiler says when something under a precompiled header has changed, such as the system's own headers."""
+
+
+def build(
+    place: Place,
+    suites: Sequence[Source],
+    runtimes: dict[str, Runtime],
+    toolchain: Toolchain,
+    *,
+    jobs: int,
+    fail_fast: bool,
+    progress: Callable[[str], None],
+) -> dict[str, Diagnostic]:
+    """Builds the suites; gives PTG505 for each that does not build.
+
+    The others are built all the same, unless ``fail_fast``.
+
+    Raises:
+        PtogenError: PTG504 where CMake finds no GoogleTest, PTG505 where the project as a whole cannot be configured.
+    """
+    faults: dict[str, Diagnostic] = {}
+    rest = list(suites)
+    while rest:
+        output = _configure(place, rest, runtimes, toolchain)
+        if output is None:
+            break
+        culprits = [key for key, source, _ in rest if f"{source}/CMakeLists.txt" in output.replace("\n", " ")]
+        if not culprits:
+            raise PtogenError(_configure_fault(output))
+        for key, source, _ in rest:
+            if key in culprits:
+                position = Position(str(source / "CMakeLists.txt"))
+                faults[key] = Diagnostic(
+                    "PTG505", "CMake cannot read the suite", position, compile.first_errors(output)
+                )
+        rest = [suite for suite in rest if suite[0] not in faults]
+    if rest:
+        progress(f"building {len(rest)} suite{'s' * (len(rest) != 1)} with {toolchain.compiler}")
+        faults |= _make(place, rest, toolchain, jobs, fail_fast)
+    return faults
+
+
+def is_stale(faults: dict[str, Diagnostic]) -> bool:
+    """Whether a precompiled header is to blame."""
+    return any(word in line for fault in faults.values() for line in fault.details for word in STALE)
+
+
+def _configure(
+    place: Place, suites: Sequence[Source], runtimes: dict[str, Runtime], toolchain: Toolchain
+) -> str | None:
+    """Runs CMake where the project or what it was configured with is new; gives its output where it fails."""
+    changed = project.write(place, suites, runtimes)
+    ccache = shutil.which("ccache")
+    compiler = toolchain.compiler.command
+    command = [
+        toolchain.cmake, "-S", str(place.project), "-B", str(place.build), "-G", "Ninja",
+        f"-DCMAKE_MAKE_PROGRAM={toolchain.ninja}",
+        f"-DCMAKE_CXX_COMPILER={';'.join(compiler)}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={ccache or ''}",
+    ]  # fmt: skip
+    stamp = place.root / "configured.json"
+    if not changed and cache.remembered(stamp) == command and (place.build / "build.ninja").is_file():
+        return None
+    stamp.unlink(missing_ok=True)
+    run = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", env=_environment()
+    )
+    if run.returncode != 0:
+        return run.stdout + run.stderr
+    cache.remember(stamp, command)
+    return None
+
+
+def _make(
+    place: Place, suites: Sequence[Source], toolchain: Toolchain, jobs: int, fail_fast: bool
+) -> dict[str, Diagnostic]:
+    keys = [key for key, _, _ in suites]
+    command = [toolchain.ninja, "-C", str(place.build), "-j", str(jobs), "-k", "1" if fail_fast else "0", *keys]
+    run = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", env=_environment()
+    )
+    if run.returncode == 0:
+        return {}
+    blocks = _failures(run.stdout, keys)
+    faults = {}
+    for key, source, _ in suites:
+        if key not in blocks and _is_current(place, key, toolchain):
+            continue
+        output = blocks.get(key, "" if blocks else run.stdout + run.stderr)
+        details = compile.first_errors(output)
+        faults[key] = Diagnostic("PTG505", "the suite does not build", _position(source, details), details)
+    return faults
+
+
+def _is_current(place: Place, key: str, toolchain: Toolchain) -> bool:
+    """Whether Ninja has nothing left to do for a suite.
+
+    A program of an earlier run may stand there although its text changed.
+    """
+    command = [toolchain.ninja, "-C", str(place.build), "-n", key]
+    run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    return run.returncode == 0 and "no work to do" in run.stdout
+
+
+def _failures(output: str, keys: Sequence[str]) -> dict[str, str]:
+    """Ninja's output cut at its status lines: what belongs to each suite that failed."""
+    blocks: dict[str, str] = {}
+    for block in re.split(r"^(?=\[\d+/\d+\] )|^(?=FAILED: )", output, flags=re.MULTILINE):
+        if block.startswith("FAILED: "):
+            first, _, rest = block.partition("\n")
+            for key in keys:
+                if f"suites/{key}/" in first or f"work/{key}/bin" in first:
+                    blocks[key] = blocks.get(key, "") + rest.partition("\n")[2]
+    return blocks
+
+
+def _position(source: Path, details: Sequence[str]) -> Position:
+    """The place that the compiler's first error names, if it lies in the suite."""
+    for line in details:
+        match = re.match(r"(.+?):(\d+):(\d+): (?:fatal )?error", line)
+        if match and Path(match[1]).is_relative_to(source):
+            return Position(match[1], int(match[2]), int(match[3]))
+    return Position(str(source))
+
+
+def _environment() -> dict[str, str]:
+    """ccache may use results although a precompiled header is at work, whose content stands in its path."""
+    dropped = ("CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CXX", "CMAKE_BUILD_TYPE", "CMAKE_GENERATOR", "NINJA_STATUS")
+    environment = {name: value for name, value in os.environ.items() if name not in dropped}
+    environment.setdefault("CCACHE_SLOPPINESS", "pch_defines,time_macros,include_file_mtime,include_file_ctime")
+    return environment | {"LC_ALL": "C.UTF-8"}
+
+
+def _configure_fault(output: str) -> Diagnostic:
+    if "GTest" in output:
+        hint = "on Debian or Ubuntu: apt-get install libgtest-dev"
+        return Diagnostic("PTG504", "missing: GoogleTest", details=compile.first_errors(output), hint=hint)
+    return Diagnostic("PTG505", "the build cannot be configured", details=compile.first_errors(output))

@@ -1,0 +1,200 @@
+"""Makes the data of one suite, runs its program, and judges its cases."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ptogen.backend import run as running
+from ptogen.backend.project import Place
+from ptogen.backend.run import CaseRun
+from ptogen.errors import Diagnostic
+from ptogen.output import Manifest
+from ptogen.report.model import Calls, CaseResult, Outcome, SuiteResult
+from ptogen.report.progress import Progress
+
+GENERATOR_SECONDS = 600.0
+"""How long gen_data.py may take."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One suite to run.
+
+    Attributes:
+        manifest: what the tree records of it.
+        source: its ST directory.
+        cases: the selected ones.
+        place: of the build.
+        pristine: whether upstream's own simulator is at work.
+        present: known defects that the headers have.
+        timeout: seconds for one case.
+    """
+
+    manifest: Manifest
+    source: Path
+    cases: tuple[str, ...]
+    place: Place
+    pristine: bool
+    present: frozenset[str]
+    timeout: float
+
+    @property
+    def work(self) -> Path:
+        return self.place.work(self.manifest.key)
+
+    def defects(self, case: str) -> tuple[str, ...]:
+        """Ids of the listed defects that the case meets."""
+        facts = next(facts for facts in self.manifest.cases if facts["name"] == case)
+        return tuple(facts.get("defects", ()))
+
+
+class Stop:
+    """Whether ``--fail-fast`` has seen a fault."""
+
+    def __init__(self, armed: bool, seen: bool = False) -> None:
+        self.armed = armed
+        self._seen = threading.Event()
+        if seen:
+            self._seen.set()
+
+    def fault(self) -> None:
+        self._seen.set()
+
+    @property
+    def now(self) -> bool:
+        return self.armed and self._seen.is_set()
+
+
+def run(job: Job, fault: Diagnostic | None, stop: Stop, progress: Progress) -> SuiteResult:
+    """The result of one suite.
+
+    Args:
+        job: the suite.
+        fault: why it did not build, if so.
+        stop: of the whole check.
+        progress: told of each case that ended.
+    """
+    calls: tuple[Calls, ...] = ()
+    if fault is not None:
+        place = f"{fault.position}: " if fault.position else ""
+        results = _all(job, Outcome.FAILED, fault.code, f"{place}{fault.message}", fault.details)
+    elif stop.now:
+        results = _all(job, Outcome.NOT_RUN, None, "stopped after the first failure (--fail-fast)", ())
+    else:
+        results = _generate(job)
+        if not results:
+            results, calls = _run(job, stop, progress)
+    if any(result.outcome is Outcome.FAILED for result in results):
+        stop.fault()
+    facts = job.manifest.suite
+    return SuiteResult(
+        job.manifest.key, str(facts["op"]), str(facts["platform"]), str(facts["mode"]), str(facts["test_suite"]),
+        job.manifest.directory,
+        results, calls,
+    )  # fmt: skip
+
+
+def _all(job: Job, outcome: Outcome, code: str | None, reason: str, output: Sequence[str]) -> tuple[CaseResult, ...]:
+    """The same for every case."""
+    return tuple(CaseResult(case, outcome, 0.0, code, reason, tuple(output), job.defects(case)) for case in job.cases)
+
+
+def _generate(job: Job) -> tuple[CaseResult, ...]:
+    """Runs gen_data.py beside the program, as pto-isa's runners do; results only where it fails."""
+    for folder in job.work.glob(f"{job.manifest.suite['test_suite']}.*"):
+        shutil.rmtree(folder, ignore_errors=True)
+    script = job.source / "gen_data.py"
+    if not script.is_file():
+        return ()
+    shutil.copyfile(script, job.work / "gen_data.py")
+    try:
+        made = subprocess.run(
+            [sys.executable, "gen_data.py"],
+            cwd=job.work,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=GENERATOR_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return _all(job, Outcome.FAILED, "PTG506", f"gen_data.py gave no result after {GENERATOR_SECONDS:g} s", ())
+    if made.returncode != 0:
+        lines = (made.stderr or made.stdout).splitlines()[-running.STDERR_LINES :]
+        return _all(job, Outcome.FAILED, "PTG506", f"gen_data.py ended with status {made.returncode}", lines)
+    return ()
+
+
+def _run(job: Job, stop: Stop, progress: Progress) -> tuple[tuple[CaseResult, ...], tuple[Calls, ...]]:
+    counts = job.work / "counts.jsonl"
+    counts.unlink(missing_ok=True)
+    size = str(job.manifest.suite["ub_bytes"])
+    environment = {**os.environ, "PTOGEN_UB_BYTES": size, "PTOGEN_COUNTS": str(counts)}
+    if job.pristine:
+        environment["PTO_CPU_SIM_UB_BYTES"] = size
+    runs = running.run_cases(
+        job.place.program(job.manifest.key),
+        str(job.manifest.suite["test_suite"]),
+        job.cases,
+        environment=environment,
+        timeout=job.timeout,
+        fail_fast=stop.armed,
+        finished=lambda case: progress.advance(job.manifest.key, case),
+    )
+    stopped = stop.armed and any(found.status in ("failed", "crashed") for found in runs.values())
+    return tuple(_judge(job, case, found, stopped) for case, found in runs.items()), _calls(counts)
+
+
+def _judge(job: Job, case: str, found: CaseRun, stopped: bool) -> CaseResult:
+    """What the run of a case means."""
+    defects = job.defects(case)
+    real = [name for name in defects if name in job.present]
+    outcome, code, reason = Outcome.FAILED, None, ""
+    if found.status == "passed":
+        return CaseResult(case, Outcome.PASSED, found.seconds, defects=defects)
+    if found.status == "skipped":
+        outcome, reason = Outcome.NOT_RUN, "skipped by the program"
+    elif found.status == "missing" and stopped:
+        outcome, reason = Outcome.NOT_RUN, "stopped after the first failure (--fail-fast)"
+    elif found.status == "missing":
+        code, reason = "PTG506", "the program has no such test"
+    elif found.status == "crashed":
+        code, reason = "PTG506", found.reason
+    elif job.pristine and real:
+        outcome, reason = Outcome.KNOWN_DEFECT, ", ".join(real)
+    else:
+        reason = "the test failed"
+    return CaseResult(case, outcome, found.seconds, code, reason, tuple(found.output), defects)
+
+
+def _calls(path: Path) -> tuple[Calls, ...]:
+    """Sums of what the overlay counted (``overlay/simulator/ptogen/calls.hpp``)."""
+    upstream: dict[str, int] = {}
+    corrected: dict[str, dict[str, int]] = {}
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+    for line in lines:
+        for call in _entries(line):
+            name, defect, count = str(call["instruction"]), call["defect"], int(call["count"])
+            upstream.setdefault(name, 0)
+            if defect is None:
+                upstream[name] += count
+            else:
+                reasons = corrected.setdefault(name, {})
+                reasons[defect] = reasons.get(defect, 0) + count
+    return tuple(Calls(name, upstream[name], corrected.get(name, {})) for name in sorted(upstream))
+
+
+def _entries(line: str) -> Sequence[Mapping[str, str | int | None]]:
+    """The entries of one line; none of one that a crash cut short."""
+    try:
+        return json.loads(line)["calls"]
+    except (ValueError, KeyError, TypeError):
+        return ()

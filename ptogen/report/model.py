@@ -1,0 +1,183 @@
+"""What a check found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ptogen.errors import Diagnostic, ExitCode
+
+
+class Outcome(str, Enum):
+    """How a case ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    KNOWN_DEFECT = "known-defect"
+    """It failed on pristine headers, which have a listed defect that the case meets."""
+    NOT_RUN = "not-run"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One case.
+
+    Attributes:
+        name: case name.
+        outcome: how it ended.
+        seconds: run time.
+        code: PTG5xx where something other than a difference is the reason.
+        reason: why it did not pass, in one line.
+        output: what the host program said, such as the first differences.
+        defects: ids of the listed defects that the case meets.
+    """
+
+    name: str
+    outcome: Outcome
+    seconds: float = 0.0
+    code: str | None = None
+    reason: str = ""
+    output: tuple[str, ...] = ()
+    defects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Calls of one instruction.
+
+    Attributes:
+        instruction: such as ``TSORT32``.
+        upstream: computed by pto-isa's own simulator function.
+        corrected: computed by ptogen's, by the id of the defect that is the reason.
+    """
+
+    instruction: str
+    upstream: int
+    corrected: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class SuiteResult:
+    """One ST directory.
+
+    Attributes:
+        key: ``<platform>-<name>``.
+        op, platform, mode, test_suite, directory: as the manifest has them.
+        cases: in the order of the manifest.
+        calls: simulator functions that were counted; empty on pristine headers.
+    """
+
+    key: str
+    op: str
+    platform: str
+    mode: str
+    test_suite: str
+    directory: str
+    cases: tuple[CaseResult, ...]
+    calls: tuple[Calls, ...] = ()
+
+    @property
+    def upstream(self) -> int:
+        """Counted calls that pto-isa's own functions computed."""
+        return sum(calls.upstream for calls in self.calls)
+
+    @property
+    def corrected(self) -> int:
+        """Counted calls that ptogen's functions computed."""
+        return sum(sum(calls.corrected.values()) for calls in self.calls)
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(case.outcome is outcome for case in self.cases)
+
+
+@dataclass(frozen=True)
+class DefectRow:
+    """A known defect of the simulator, as the report lists it.
+
+    Attributes:
+        id, op, condition, header, reason: from the op's table.
+        present: whether the headers at hand have it.
+        cases: how many of the checked cases meet its condition.
+    """
+
+    id: str
+    op: str
+    condition: str
+    header: str
+    reason: str
+    present: bool
+    cases: int
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """Everything that ``ptogen check`` says.
+
+    Attributes:
+        backend: name of the backend.
+        headers: which pto-isa headers, in words.
+        compiler: which compiler, in words.
+        pristine: none of pto-isa's simulator functions was replaced.
+        suites: in the order of their keys.
+        defects: the listed defects of the ops that were checked.
+        notes: what the user should know besides.
+        seconds: wall time.
+    """
+
+    backend: str
+    headers: str
+    compiler: str
+    pristine: bool
+    suites: tuple[SuiteResult, ...]
+    defects: tuple[DefectRow, ...] = ()
+    notes: tuple[Diagnostic, ...] = field(default=())
+    seconds: float = 0.0
+
+    @property
+    def cases(self) -> Iterator[tuple[SuiteResult, CaseResult]]:
+        return ((suite, case) for suite in self.suites for case in suite.cases)
+
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        """Cases by outcome."""
+        found = Counter(case.outcome for _, case in self.cases)
+        return {outcome: found[outcome] for outcome in Outcome}
+
+    @property
+    def vanished(self) -> tuple[DefectRow, ...]:
+        """Listed defects that cases meet and that the headers at hand no longer have."""
+        return tuple(row for row in self.defects if row.cases and not row.present)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 where a case failed; a known defect is no failure."""
+        return ExitCode.FINDING if self.counts[Outcome.FAILED] else ExitCode.OK
+
+
+def merge(reports: Iterable[CheckReport]) -> CheckReport:
+    """One report of several that were made with the same headers, compiler and choices."""
+    first, *others = reports
+    suites, notes, rows = list(first.suites), list(first.notes), {row.id: row for row in first.defects}
+    for report in others:
+        suites += report.suites
+        notes += [note for note in report.notes if note not in notes]
+        for row in report.defects:
+            known = rows.get(row.id)
+            total = row.cases + (known.cases if known else 0)
+            rows[row.id] = DefectRow(row.id, row.op, row.condition, row.header, row.reason, row.present, total)
+    seconds = first.seconds + sum(report.seconds for report in others)
+    return CheckReport(
+        first.backend,
+        first.headers,
+        first.compiler,
+        first.pristine,
+        tuple(suites),
+        tuple(rows.values()),
+        tuple(notes),
+        seconds,
+    )
