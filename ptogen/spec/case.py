@@ -74,7 +74,7 @@ class CaseReader:
         """Whether a key of the document was probably meant to be ``label``: it is reported, and nothing is missing."""
         words = (*TOP, *self.all_fields)
         strange = (key for key in self.data if key not in words)
-        return any(suggest(key, words) == label for key in islice(strange, 20))
+        return any(suggest(key, words, 0.6) == label for key in islice(strange, 20))
 
     def name(self, path: Path, name: Any) -> str | None:
         """``name`` where it can be one, else None and a fault."""
@@ -95,7 +95,7 @@ class CaseReader:
             return name
         else:
             near = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
-            near = f", such as {near}" if NAME.fullmatch(near) and near not in CPP_KEYWORDS else ""
+            near = f", such as {near}" if name.isascii() and NAME.fullmatch(near) and near not in CPP_KEYWORDS else ""
             self.fault("PTG108", path, f"the name {quote(name)} is not a C identifier", _NAME_HINT + near)
         return None
 
@@ -127,6 +127,8 @@ class CaseReader:
         given = set(fields)
         data = {key: value for key, value in fields.items() if key in known}
         given.update(self.unknown(op, path, key) or key for key in fields if key not in known)
+        if path == () and "cases" in given:
+            given.update(known)  # the list of cases stands under another key, so no field is missing at the top
         for key in [key for key in data if is_dtype(key)]:
             dtype = ALIASES.get(data[key], data[key]) if isinstance(data[key], str) else data[key]
             data[key] = self.choice((*path, key), dtype, DTYPES)
@@ -159,7 +161,8 @@ class CaseReader:
             return self.choice(path, data, DATA_KINDS) is not None
         if not data.endswith(".npy"):
             near = suggest(data, DATA_KINDS)
-            message = f"data is not one of {', '.join(DATA_KINDS)}, or a .npy file: {quote(data)}"
+            shown = quote(data or '""')
+            message = f"data is not one of {', '.join(DATA_KINDS)}, or a .npy file: {shown}"
             hint = f"did you mean `{near}`?" if near else "choose one of these, or a path that ends in .npy"
             self.fault("PTG106", path, message, hint)
             return False

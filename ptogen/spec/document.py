@@ -30,7 +30,8 @@ _HINTS = (
         "mapping values are not allowed",
         "a value that holds `: ` needs quotes; the keys of one map start in the same column",
     ),
-    ("could not find expected ':'", "a key needs `: ` after it"),
+    ("could not find expected ':'", "a key needs a colon and a space after it"),
+    ("expected '-'", "the keys of one map start in the same column, and every case with `- `"),
     ("expected ',' or", "look for a missing comma or closing bracket"),
     ("unexpected end of stream", "a quote is opened and never closed"),
     ("undefined alias", "write the anchor (`&name`) before its alias (`*name`)"),
@@ -116,7 +117,9 @@ def _events(text: str, file: str) -> Iterator[Any]:
     try:
         yield from yaml.parse(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        # A key without a colon is noticed only where the next line begins.
+        late = "expected ':'" in (error.problem or "")
+        mark = (late and error.context_mark) or error.problem_mark or error.context_mark
         line, column = (mark.line, mark.column) if mark else (0, 0)
         if "nesting depth" in (error.problem or ""):
             raise _too_deep(Position(file, line + 1, column + 1)) from None

@@ -25,7 +25,7 @@ class Faults:
 
     def suggest(self, word: str, allowed: Iterable[str]) -> str | None:
         """The allowed word that was probably meant. No guesses past the faults that are shown: each costs time."""
-        return None if len(self) > MAX_FAULTS else suggest(word, allowed)
+        return None if len(self) > MAX_FAULTS else suggest(word, allowed, 0.6)
 
     def raise_all(self) -> None:
         """Raises PtogenError in the order of the file if there are any; the first 200 in full."""
@@ -51,11 +51,13 @@ def quote(text: str) -> str:
     return f"`{clip(text)}`"
 
 
-def suggest(word: str, allowed: Iterable[str]) -> str | None:
-    """The allowed word nearest to ``word``, or None where nothing is near."""
+def suggest(word: str, allowed: Iterable[str], likeness: float = 0.5) -> str | None:
+    """The allowed word nearest to ``word``, or None where nothing is near.
+
+    Half is enough for values, such as fp32; in words of two letters or three it is chance.
+    """
     by_lower = {each.lower(): each for each in allowed}
-    # Half is enough for short forms such as fp32; in words of two letters or three it is chance.
-    likeness = 0.5 if len(word) > 3 else 0.6
+    likeness = likeness if len(word) > 3 else 0.6
     near = difflib.get_close_matches(word[:64].lower().replace("-", "_"), by_lower, 1, likeness)
     return by_lower[near[0]] if near else None
 

@@ -112,7 +112,12 @@ class _SpecReader(CaseReader):
 
     def platforms(self) -> list[Platform]:
         value = self.data.get("platform")
-        if not isinstance(value, list):
+        parts = value.replace(",", " ").split() if isinstance(value, str) else []
+        if len(parts) > 1 and set(parts) <= set(PLATFORMS):
+            message = f"platform is not one platform: {quote(value)}"
+            self.fault("PTG106", ("platform",), message, f"several are a list: [{', '.join(parts)}]")
+            chosen = [*parts]
+        elif not isinstance(value, list):
             chosen = [self.choice(("platform",), value, PLATFORMS)]
         else:
             chosen = [self.choice(("platform", index), item, PLATFORMS) for index, item in enumerate(value)]

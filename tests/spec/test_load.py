@@ -153,21 +153,21 @@ def test_at_most_200_in_full():
     ids=lambda value: value if isinstance(value, str) and value.startswith("PTG") else "text",
 )
 def test_hostile_sizes(text, code):
-    start = time.monotonic()
+    start = time.process_time()
     assert codes(text) == [code]
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 10
 
 
 def test_many_cases_take_linear_time():
     def seconds(count: int) -> float:
         text = HEAD + "cases:\n" + "".join(f"- {{dtype: float32, rows: {n + 1}, cols: 32}}\n" for n in range(count))
-        start = time.perf_counter()
+        start = time.process_time()
         (suite,) = load_text(text, "spec.yaml", ops=OPS)
         assert len(suite.cases) == count
-        return time.perf_counter() - start
+        return time.process_time() - start
 
-    seconds(100)
-    assert seconds(4000) < 10 * 4 * max(seconds(400), 0.01)
+    few = max(seconds(500) for _ in range(3))
+    assert seconds(5000) < 50 * few, "ten times the cases; a square would be a hundred times as much"
 
 
 @pytest.mark.parametrize("loader", ["CSafeLoader", "SafeLoader"])

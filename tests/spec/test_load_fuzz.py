@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import yaml
@@ -16,8 +17,8 @@ from ptogen.spec.model import Suite
 
 VALID = (Path(__file__).parent / "fixtures" / "fine.yaml").read_text()
 TRAPS = """no yes on off ~ null true 010 08 1:30 1:30.5 1e3 1_000 0x20 0x 0b11 -0 -1 .inf .nan 32.0 "32" '32'
-    2024-01-01 2024-99-99 <<: <<: *a &a *a [*a] {<<: *a} !!int !foo | > ? - : , [ ] { } # % @ ` " ' \\ --- ... op platform
-    cases name rows valid ub data matrix ../x.npy 99999999999999999999999999999999 \u00e9 \u202e \u2028 \x85 \x00 \t =
+    2024-01-01 2024-99-99 <<: <<: *a &a *a [*a] {<<: *a} !!int !foo | > ? - : , [ ] { } # % @ ` " ' \\ --- ... op
+    platform cases name rows valid ub data matrix ../x.npy 9999999999999999999 \u00e9 \u202e \u2028 \x85 \x00 \t =
     == [] {} [1] {a: 1}""".split(" ")
 QUICK = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -31,8 +32,9 @@ def judge(text: str | bytes) -> None:
         assert all(place.file == "spec.yaml" and place.line >= 1 and place.column >= 1 for place in places)
         assert places == sorted(places)
         lines = str(error)
+        ours = re.sub("`.*`", "", lines)  # without the user's own words
         for foreign in ("Traceback", "pydantic", "yaml.", "Odd(", "NoneType", "<class", "object at", "Input should"):
-            assert foreign not in lines
+            assert foreign not in ours
         assert all(char.isprintable() or char == "\n" for char in lines)
     else:
         assert suites and all(isinstance(suite, Suite) and suite.cases for suite in suites)
