@@ -53,7 +53,8 @@ Footprints = Callable[[Step], Footprint]
 class Edge:
     """An order within one turn of a block: step ``after`` on ``src`` completes before step ``before`` starts on ``dst``.
 
-    ``before`` is the length of the block where the order is towards the next turn.
+    ``before`` is the length of the block where the order is towards the next turn; ``after`` too, where ``src`` only answers, at the end of its
+    turn, that it has come so far.
     """
 
     after: int
@@ -77,7 +78,8 @@ class Block:
 
     @property
     def turns(self) -> int:
-        return 2 if self.loop and self.counts[self.loop] > 1 else 1
+        """How many runs of the block an analysis looks at: two where a loop around it, its own or an outer one, runs it again."""
+        return 2 if any(count > 1 for count in self.counts.values()) else 1
 
 
 def synchronise(program: Program, footprints: Footprints, event_ids: int) -> Program:
@@ -133,14 +135,13 @@ def _walk(block: Block) -> tuple[list[dict[Pipe, Clock]], list[dict[Pipe, Clock]
     behind: list[dict[Pipe, Clock]] = []
     for place in range(length * block.turns):
         turn, step = divmod(place, length)
-        for edge in block.edges:
-            if edge.before != step:
-                continue
+        for edge in sorted((edge for edge in block.edges if edge.before == step), key=lambda edge: edge.after == edge.before):
             source = turn * length + edge.after
             if edge.src is edge.dst:
                 known[edge.dst][edge.dst] = last[edge.dst]
             else:
-                seen = {**behind[source][edge.src], edge.src: source}
+                own = known if source == place else behind[source]
+                seen = {**own[edge.src], edge.src: source}
                 known[edge.dst] = {pipe: max(known[edge.dst][pipe], seen[pipe]) for pipe in Pipe}
         ahead.append({pipe: dict(clock) for pipe, clock in known.items()})
         if step < len(block.steps):
@@ -176,9 +177,10 @@ def _missing(block: Block) -> Edge | None:
                 continue
             if edge.before < len(block.steps):
                 return Edge(edge.before, edge.dst, len(block.steps), edge.src)
-            first = [step for step in range(edge.after) if edge.dst in block.spans[step]]
-            if first:
-                return Edge(first[-1], edge.dst, edge.after, edge.src)
+            earlier = [step for step in range(edge.after) if edge.dst in block.spans[step]]
+            if earlier:
+                return Edge(earlier[-1], edge.dst, edge.after, edge.src)
+            return Edge(len(block.steps), edge.dst, len(block.steps), edge.src)
     return None
 
 
@@ -217,24 +219,20 @@ def _conflict(earlier: tuple[Span, ...], later: tuple[Span, ...], block: Block, 
 
 def _meet(one: Span, two: Span, block: Block, carried: bool) -> bool:
     """Whether the spans can share a byte: in the same turn, or with ``two`` one or more turns later."""
-    if block.loop is None:
-        assert not carried
     distance = two.start + one.start.times(-1)
-    low = high = distance.const
     factors = dict(distance.terms)
     own = factors.pop(block.loop, 0) if block.loop else 0
+    low = high = distance.const
     for variable, factor in factors.items():
         reach = factor * (block.counts[variable] - 1)
         low, high = low + min(reach, 0), high + max(reach, 0)
-    if block.loop:
-        turns = block.counts[block.loop]
-        reach = own * (turns - 1)
-        low, high = low + min(reach, 0), high + max(reach, 0)
-        if carried:
-            # ``two`` moves on by its own factor for each turn that it is later.
-            factor = dict(two.start.terms).get(block.loop, 0)
-            return any(low + factor * later < one.length and high + factor * later > -two.length for later in range(1, turns))
-    return low < one.length and high > -two.length
+    turns = block.counts[block.loop] if block.loop else 1
+    step = dict(two.start.terms).get(block.loop or "", 0)
+    for later in range(1, turns) if carried else (0,):
+        reach = own * (turns - 1 - later)
+        if low + step * later + min(reach, 0) < one.length and high + step * later + max(reach, 0) > -two.length:
+            return True
+    return False
 
 
 @dataclass
@@ -280,13 +278,18 @@ def _assign(block: Block, events: set[tuple[Pipe, Pipe, int]], event_ids: int) -
 def _emit(block: Block, ids: _Ids) -> Program:
     steps: list[Step] = []
 
-    def waits(place: int) -> None:
+    def waits(place: int, answers: bool = False) -> None:
         for edge in block.edges:
-            if edge.before == place:
+            if edge.before == place and answers == (edge.after == place):
                 if edge.src is edge.dst:
                     steps.append(Barrier(edge.src))
                 else:
                     steps.append(WaitFlag(edge.src, edge.dst, ids.of[id(block), edge]))
+
+    def sets(place: int) -> None:
+        for edge in block.edges:
+            if edge.after == place and edge.src is not edge.dst:
+                steps.append(SetFlag(edge.src, edge.dst, ids.of[id(block), edge]))
 
     for place, step in enumerate(block.steps):
         waits(place)
@@ -294,8 +297,8 @@ def _emit(block: Block, ids: _Ids) -> Program:
         if isinstance(step, Loop) and inner:
             step = Loop(step.variable, step.count, _emit(inner, ids))
         steps.append(step)
-        for edge in block.edges:
-            if edge.after == place and edge.src is not edge.dst:
-                steps.append(SetFlag(edge.src, edge.dst, ids.of[id(block), edge]))
+        sets(place)
     waits(len(block.steps))
+    sets(len(block.steps))
+    waits(len(block.steps), answers=True)
     return tuple(steps)
