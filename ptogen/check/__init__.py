@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ptogen.check.finding import Finding
 from ptogen.check.initcheck import initcheck
 from ptogen.check.memcheck import memcheck
@@ -9,9 +11,11 @@ from ptogen.check.racecheck import racecheck
 from ptogen.check.replay import replay
 from ptogen.check.synccheck import synccheck
 from ptogen.check.trace import trace
+from ptogen.errors import PtogenError
 from ptogen.ops.base import Op
 from ptogen.plan.model import KernelPlan
 from ptogen.platforms import Platform
+from ptogen.spec.model import Suite
 
 
 def check(plan: KernelPlan, op: Op, platform: Platform) -> list[Finding]:
@@ -22,3 +26,19 @@ def check(plan: KernelPlan, op: Op, platform: Platform) -> list[Finding]:
         outcome = replay(events)
         findings += synccheck(events, outcome, platform) + racecheck(events, outcome)
     return findings + initcheck(plan, events)
+
+
+def check_suite(suite: Suite, plans: Sequence[KernelPlan]) -> None:
+    """Judge every plan of a suite.
+
+    Raises:
+        PtogenError: the findings of all plans, at the case, or at the pinned address, that they concern.
+    """
+    faults = []
+    for number, (case, plan) in enumerate(zip(suite.cases, plans, strict=True)):
+        for finding in check(plan, suite.op, suite.platform):
+            pinned = finding.operand if case.ub and finding.operand in case.ub else None
+            position = suite.position(number, "ub", pinned) if pinned else suite.position(number)
+            faults.append(finding.diagnostic(position))
+    if faults:
+        raise PtogenError(faults)

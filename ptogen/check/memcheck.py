@@ -77,9 +77,8 @@ def _sizes(plan: KernelPlan, events: list[Event]) -> list[Finding]:
 def _overlap(plan: KernelPlan, events: list[Event]) -> list[Finding]:
     lives: dict[str, tuple[int, int]] = {}
     for place, event in enumerate(events):
-        for touch in event.touches:
-            if touch.memory == UB:
-                lives[touch.name] = (lives.get(touch.name, (place, place))[0], place)
+        for _, window in event.windows:
+            lives[window.tile] = (lives.get(window.tile, (place, place))[0], place)
     findings = []
     tiles = sorted((tile for tile in plan.tiles if tile.name in lives), key=lambda tile: (tile.offset, tile.name))
     for place, one in enumerate(tiles):

@@ -130,7 +130,7 @@ class Tsort32(Op):
         # The simulator accepts int32, int16 and bfloat16 too; the ISA has only these (a2a3/TSort32.hpp CheckStatic, a5 the same).
         return (FLOAT32, FLOAT16)
 
-    def rules(self, case: Tsort32Case, platform: Platform, mode: str, base: Path) -> list[Fault]:
+    def rules(self, case: Tsort32Case, platform: Platform, mode: str, base: Path = Path()) -> list[Fault]:
         faults = []
         accepted = [dtype.name for dtype in self.dtypes(platform)]
         if case.dtype not in accepted:
@@ -334,7 +334,10 @@ def _effects_a5(args: Mapping[str, Arg]) -> Effects:
 
 
 def _effects_cpu(args: Mapping[str, Arg]) -> Effects:
-    """The simulator (cpu/TSort32.hpp): tmp is never touched, only valid columns move."""
+    """The simulator (cpu/TSort32.hpp): only valid columns move.
+
+    It leaves tmp alone; but kernels for it keep the forms of a2a3, so what a2a3 does to tmp is claimed here too.
+    """
     src, idx = args["src"], args["idx"]
     rows, cols = src.valid_rows, src.valid_cols
     if (idx.valid_rows, idx.valid_cols) != (rows, cols):
@@ -350,7 +353,8 @@ def _effects_cpu(args: Mapping[str, Arg]) -> Effects:
         Access("idx", False, Region(0, cols * 4, rows, idx.pitch)),
         Access("dst", True, Region(0, cols * RECORD_BYTES, rows, args["dst"].pitch)),
     )
-    return Effects(Pipe.V, accesses, tuple(defects))
+    claimed = [replace(access, defined=False) for access in _effects_a2a3(args).accesses if access.operand == "tmp"]
+    return Effects(Pipe.V, (*accesses, *claimed), tuple(defects))
 
 
 OPS = (

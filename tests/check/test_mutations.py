@@ -80,9 +80,10 @@ def mutants(plan: KernelPlan) -> Iterator[tuple[str, KernelPlan]]:
         for name, offset in moved(plan, tile):
             tiles = (*plan.tiles[:number], replace(tile, offset=offset), *plan.tiles[number + 1 :])
             yield f"{tile.name} {name}", replace(plan, tiles=tiles)
-        shorter = replace(tile, cols=tile.cols - 32 // tile.dtype.bytes)
-        tiles = (*plan.tiles[:number], shorter, *plan.tiles[number + 1 :])
-        yield f"{tile.name} one block shorter", replace(plan, tiles=tiles)
+        if tile.operand == "tmp":
+            shorter = replace(tile, cols=tile.cols - 32 // tile.dtype.bytes)
+            tiles = (*plan.tiles[:number], shorter, *plan.tiles[number + 1 :])
+            yield f"{tile.name} one block shorter", replace(plan, tiles=tiles)
 
 
 MUTANTS = [

@@ -1,0 +1,120 @@
+"""The kernel file: every plan as a function of PTO instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ptogen.ops.base import Op
+from ptogen.plan.model import (
+    Affine,
+    Barrier,
+    GmWindow,
+    Instruction,
+    KernelPlan,
+    Load,
+    Loop,
+    Program,
+    SetFlag,
+    Step,
+    Store,
+    Tile,
+    WaitFlag,
+    Window,
+)
+from ptogen.render.environment import environment
+
+
+def kernel_cpp(op: Op, plans: Sequence[KernelPlan], banner: str) -> str:
+    """The text of ``<name>_kernel.cpp``, before layout."""
+    cases = [
+        {"name": plan.case, "comment": _comment(plan), "tensors": plan.tensors, "body": _Body(plan, op).lines}
+        for plan in plans
+    ]
+    return environment().get_template("st/kernel.cpp.j2").render(banner=banner.splitlines(), cases=cases)
+
+
+def _comment(plan: KernelPlan) -> list[str]:
+    lines = [f"{plan.case}: UB {plan.used_bytes:,} of {plan.ub_bytes:,} B"]
+    if plan.mode == "manual":
+        lines.append(", ".join(f"{tile.name} [{tile.offset:#x}, {tile.end:#x})" for tile in plan.tiles))
+    else:
+        lines.append(", ".join(f"{tile.name} {tile.bytes:,} B" for tile in plan.tiles))
+    return lines
+
+
+class _Body:
+    """The statements of one kernel."""
+
+    def __init__(self, plan: KernelPlan, op: Op):
+        self.plan = plan
+        self.op = op
+        self.parts = 0
+        self.lines: list[str] = []
+        for step in plan.program:
+            if isinstance(step, Load):
+                self._gm(step.src, step.dst)
+            elif isinstance(step, Store):
+                self._gm(step.dst, step.src)
+        for tile in plan.tiles:
+            whole = Window(tile.name, tile.rows, tile.cols, tile.valid_rows, tile.valid_cols)
+            self.lines.append(f"{self._type(tile, whole)} {tile.name}Tile;")
+        if plan.mode == "manual":
+            self.lines += [f"TASSIGN({tile.name}Tile, {tile.offset:#x});" for tile in plan.tiles]
+        self._steps(plan.program)
+
+    def _gm(self, gm: GmWindow, window: Window) -> None:
+        tensor = self.plan.tensor(gm.tensor)
+        start = gm.row.times(tensor.cols) + gm.col
+        origin = tensor.name if start == Affine() else f"{tensor.name} + {start}"
+        kind = f"Gm<{tensor.dtype.ctype}, {gm.rows}, {gm.cols}, {tensor.cols}>"
+        self.lines.append(f"{kind} {window.tile}Global({origin});")
+
+    def _type(self, tile: Tile, window: Window) -> str:
+        shape = f"{window.rows}, {window.cols}, {window.valid_rows}, {window.valid_cols}"
+        return f"UbTile<{tile.dtype.ctype}, {shape}>"
+
+    def _steps(self, program: Program) -> None:
+        guarded = False
+        for step in program:
+            sync = isinstance(step, (SetFlag, WaitFlag, Barrier))
+            if sync and not guarded:
+                self.lines.append("#ifndef __PTO_AUTO__")
+            if guarded and not sync:
+                self.lines.append("#endif")
+            guarded = sync
+            self._step(step)
+        if guarded:
+            self.lines.append("#endif")
+
+    def _step(self, step: Step) -> None:
+        if isinstance(step, Loop):
+            self.lines.append(f"for (int {step.variable} = 0; {step.variable} < {step.count}; ++{step.variable}) {{")
+            self._steps(step.body)
+            self.lines.append("}")
+        elif isinstance(step, Load):
+            self.lines.append(f"TLOAD({step.dst.tile}Tile, {step.dst.tile}Global);")
+        elif isinstance(step, Store):
+            self.lines.append(f"TSTORE({step.src.tile}Global, {step.src.tile}Tile);")
+        elif isinstance(step, SetFlag):
+            self.lines.append(f"set_flag({step.src}, {step.dst}, EVENT_ID{step.event});")
+        elif isinstance(step, WaitFlag):
+            self.lines.append(f"wait_flag({step.src}, {step.dst}, EVENT_ID{step.event});")
+        elif isinstance(step, Barrier):
+            self.lines.append(f"pipe_barrier({step.pipe});")
+        else:
+            names = [self._operand(name, window) for name, window in step.args]
+            self.parts += any(name.endswith(f"Part{self.parts}") for name in names)
+            self.lines.append(f"{self.op.instruction}({', '.join(names)});")
+
+    def _operand(self, operand: str, window: Window) -> str:
+        """The tile, or a tile of the window's shape at the window's address."""
+        tile = self.plan.tile(window.tile)
+        if (window.rows, window.cols, window.valid_cols) == (tile.rows, tile.cols, tile.valid_cols):
+            return f"{tile.name}Tile"
+        name = f"{operand}Part{self.parts}"
+        start = (window.row.times(tile.cols) + window.col).times(tile.dtype.bytes)
+        address = Affine(tile.offset) + start
+        terms = "".join(f" + {variable} * {factor}" for variable, factor in address.terms)
+        self.lines += [f"{self._type(tile, window)} {name};", f"TASSIGN({name}, {address.const:#x}{terms});"]
+        return name
