@@ -1,0 +1,145 @@
+"""``ptogen check``: suites built, run and compared on a backend."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ptogen import report as reports
+from ptogen.cli import format_option, print_json, show, ub_bytes_option
+
+if TYPE_CHECKING:
+    from ptogen.report.model import CheckReport
+
+
+def _report_file(_ctx: click.Context, _param: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None and value.suffix not in reports.ENDINGS:
+        raise click.BadParameter(f"{value.name!r} ends neither in {' nor in '.join(reports.ENDINGS)}.")
+    return value
+
+
+@click.command()
+@click.argument("places", metavar="SPEC|TREE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--backend", type=click.Choice(["cpu-sim"]), default="cpu-sim", show_default=True, help="Where the suites run."
+)
+@click.option("--pto-isa", metavar="DIR", help="Checkout of pto-isa, or its include folder.")
+@click.option("--compiler", metavar="CXX", help="C++ compiler to use.")
+@click.option("--pristine", is_flag=True, help="Replace no simulator function; known defects are reported as such.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(min=1), help="Compilers and programs at once; default: one a processor."
+)
+@click.option("--select", metavar="GLOB", help="Only cases whose name, or SUITE.NAME, matches.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120.0,
+    show_default=True,
+    help="Seconds for one case.",
+)
+@click.option(
+    "--report",
+    "report_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    callback=_report_file,
+    help="Also write the report to FILE (.json, or .xml for JUnit).",
+)
+@ub_bytes_option
+@format_option
+@click.pass_context
+def check(
+    ctx: click.Context,
+    places: tuple[Path, ...],
+    backend: str,
+    pto_isa: str | None,
+    compiler: str | None,
+    pristine: bool,
+    jobs: int | None,
+    select: str | None,
+    fail_fast: bool,
+    timeout: float,
+    report_file: Path | None,
+    ub_bytes: int | None,
+    format_: str,
+) -> None:
+    """Build, run and compare suites on a backend.
+
+    A spec file is rendered first; a directory is what `ptogen kernel` wrote. Builds go to the user's cache, never into
+    a tree. A case passes when every byte of its result is right.
+    """
+    from ptogen.backend import cpu_sim, headers, toolchain
+    from ptogen.errors import Diagnostic
+    from ptogen.report.model import merge
+    from ptogen.report.progress import for_stderr
+
+    trees = list(_trees(places, ub_bytes))
+    progress = for_stderr()
+    try:
+        found = headers.find(pto_isa, allow_fetch=True, progress=progress.line)
+        tools = toolchain.find(found, compiler)
+        made = [
+            cpu_sim.check(
+                tree,
+                headers=found,
+                toolchain=tools,
+                pristine=pristine,
+                select=select,
+                jobs=jobs,
+                fail_fast=fail_fast,
+                progress=progress,
+                timeout=timeout,
+                only=only,
+            )
+            for tree, only in trees
+        ]
+    finally:
+        progress.close()
+    result = merge(made)
+    for attempt in tools.attempts:
+        if attempt.fault and attempt.reason == "CXX":
+            message = f"CXX={attempt.name} does not serve: {attempt.fault}; using {tools.compiler}"
+            show(Diagnostic("PTG502", message, severity="note"))
+    _print(result, format_)
+    if report_file is not None:
+        reports.write(result, report_file)
+    ctx.exit(int(result.exit_code))
+
+
+def _trees(places: Sequence[Path], ub_bytes: int | None) -> Iterator[tuple[Path, frozenset[str] | None]]:
+    """Each tree to check, and the keys of its suites where it may hold others too."""
+    seen = set()
+    for place in places:
+        if place.is_dir() and os.path.realpath(place) not in seen:
+            seen.add(os.path.realpath(place))
+            yield place, None
+    specs = [place for place in places if not place.is_dir()]
+    if specs:
+        from ptogen import output
+        from ptogen.backend import cache
+        from ptogen.cli._render import render_specs
+
+        suites = render_specs(specs, ub_bytes=ub_bytes)
+        # The same specs get the same tree, so that only what changed is built again.
+        tree = cache.root() / "trees" / cache.digest(*sorted(os.path.realpath(spec) for spec in specs))
+        output.write(tree, suites, force=True)
+        yield tree, frozenset(suite.key for suite in suites)
+
+
+def _print(result: CheckReport, format_: str) -> None:
+    for note in result.notes:
+        show(note)
+    if format_ == "json":
+        from ptogen.report.data import as_data
+
+        print_json(as_data(result))
+    else:
+        from ptogen.report import text
+
+        text.show(result, sys.stdout)
