@@ -149,6 +149,7 @@ def _composed(text: str, file: str) -> _Node | None:
     stack: list[_Node] = []
     anchors: dict[str, _Node] = {}
     count = 0
+    event: Any
     for event in _events(text, file):
         if isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
             stack.pop().open = False

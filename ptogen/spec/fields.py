@@ -158,10 +158,10 @@ def _explain(
     if kind == "literal_error":
         return wrong_choice(label, value, scalar, _literals(annotation))
     if kind in _LENGTH and isinstance(value, list):
-        wanted = _length(annotation)
-        bound = "" if wanted else {"too_short": "at least ", "too_long": "at most "}.get(kind, "")
-        wanted = wanted or limits.get("max_length", limits.get("min_length"))
-        return f"{label} has {_items(len(value))}, not {bound}{wanted}", None
+        length = _length(annotation)
+        bound = "" if length else {"too_short": "at least ", "too_long": "at most "}.get(kind, "")
+        length = length or limits.get("max_length", limits.get("min_length"))
+        return f"{label} has {_items(len(value))}, not {bound}{length}", None
     if isinstance(value, (int, float)) and kind in _BOUNDS:
         name, step, words, hint = _BOUNDS[kind]
         limit = f"{limits[name] + step:,}"

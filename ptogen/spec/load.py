@@ -112,8 +112,9 @@ class _SpecReader(CaseReader):
 
     def platforms(self) -> list[Platform]:
         value = self.data.get("platform")
+        chosen: list[str | None]
         parts = value.replace(",", " ").split() if isinstance(value, str) else []
-        if len(parts) > 1 and set(parts) <= set(PLATFORMS):
+        if isinstance(value, str) and len(parts) > 1 and set(parts) <= set(PLATFORMS):
             message = f"platform is not one platform: {quote(value)}"
             self.fault("PTG106", ("platform",), message, f"several are a list: [{', '.join(parts)}]")
             chosen = [*parts]
@@ -204,7 +205,8 @@ class _SpecReader(CaseReader):
                 case = case.model_copy(update={"ub": None})
             found: dict[Fault, list[str]] = {}
             for platform in platforms:
-                for fault in op.rules(case, platform, mode if mode in platform.modes else platform.modes[0]):
+                known_mode = mode if mode in platform.modes else platform.modes[0]
+                for fault in op.rules(case, platform, known_mode, self.base):
                     found.setdefault(fault, []).append(platform.name)
             for fault, names in found.items():
                 field = tuple(int(part) if part.isdecimal() else part for part in fault.field.split("."))

@@ -45,7 +45,7 @@ class Sort(Op):
     def default_name(self, case):
         return f"{case.dtype}_{case.rows}x{case.cols}"
 
-    def rules(self, case, platform, mode):
+    def rules(self, case, platform, mode, base):
         faults = []
         if case.valid and case.valid[1] > case.cols:
             message = f"valid columns {case.valid[1]} exceed cols {case.cols}"
@@ -66,7 +66,7 @@ class Merge(Op):
     def default_name(self, case):
         return "merge_" + "_".join(map(str, case.lists))
 
-    def rules(self, case, platform, mode):
+    def rules(self, case, platform, mode, base):
         return []
 
 
