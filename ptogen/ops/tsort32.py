@@ -130,7 +130,7 @@ class Tsort32(Op):
         # The simulator accepts int32, int16 and bfloat16 too; the ISA has only these (a2a3/TSort32.hpp CheckStatic, a5 the same).
         return (FLOAT32, FLOAT16)
 
-    def rules(self, case: Tsort32Case, platform: Platform, mode: str, base: Path = Path()) -> list[Fault]:
+    def rules(self, case: Tsort32Case, platform: Platform, mode: str, base: Path) -> list[Fault]:
         faults = []
         accepted = [dtype.name for dtype in self.dtypes(platform)]
         if case.dtype not in accepted:
