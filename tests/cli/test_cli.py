@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import pty
 import subprocess
 import sys
 from importlib import import_module
@@ -203,30 +203,24 @@ def test_a_terminal_that_speaks_ascii() -> None:
 # Messages
 
 
-def on_terminal(args: list[str], **environment: str) -> str:
-    """What a command writes to a terminal as its stderr."""
-    parent, child = pty.openpty()
-    settings = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | environment
-    subprocess.run([*PTOGEN, *args], stdout=subprocess.DEVNULL, stderr=child, env=settings, timeout=60)
-    os.close(child)
-    text = b""
-    while True:
-        try:
-            part = os.read(parent, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        text += part
-    os.close(parent)
-    return text.decode()
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
-def test_colour_on_a_terminal_only_and_not_against_no_color(tmp_path: Path) -> None:
-    args = ["kernel", "missing.yaml"]
-    assert "\x1b[" in on_terminal(args)
-    assert "\x1b[" not in on_terminal(args, NO_COLOR="1")
-    assert "\x1b[" not in run(*args).stderr
+def test_colour_on_a_terminal_only_and_not_against_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    said = {}
+    for name, stream in (("terminal", Terminal()), ("file", io.StringIO())):
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert cli.main(["kernel", "missing.yaml"]) == 2
+        said[name] = stream.getvalue()
+    assert "\x1b[31m\x1b[1merror PTG100:\x1b[0m" in said["terminal"]
+    assert "\x1b" not in said["file"]
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys, "stderr", stream := Terminal())
+    assert cli.main(["kernel", "missing.yaml"]) == 2
+    assert stream.getvalue() == said["file"]
 
 
 def test_a_message_cannot_steer_the_terminal(capsys) -> None:
