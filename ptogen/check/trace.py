@@ -84,7 +84,7 @@ def trace(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
         if id(step) not in effects_of:
             if isinstance(step, Instruction):
                 args = {name: window.arg(tiles[window.tile].dtype) for name, window in step.args}
-                effects_of[id(step)] = op.effects(platform, args)
+                effects_of[id(step)] = op.effects(platform, args, dict(step.attributes))
             else:
                 window = step.dst if isinstance(step, Load) else step.src
                 assert isinstance(window, Window)

@@ -69,7 +69,8 @@ class Tensor:
         rows, cols: shape in elements.
         valid_rows, valid_cols: the region at the origin that the kernel reads or writes.
         role: IN or OUT.
-        record: for an output of 8-byte (value, index) records the dtype of the value, else None.
+        record: for a tensor of 8-byte (value, index) records the dtype of the value, else None.
+        masked: whether only a part of the valid region is defined; the golden then says which (``mask_<name>.bin``).
     """
 
     name: str
@@ -80,6 +81,7 @@ class Tensor:
     valid_cols: int
     role: Role
     record: Dtype | None = None
+    masked: bool = False
 
     @property
     def bytes(self) -> int:
@@ -124,11 +126,15 @@ class Part:
     Attributes:
         start, stop: in the op's columns.
         args: operand names in the order of the instruction's parameters.
+        pipe: where the document says that it runs.
+        attributes: what it takes besides tiles, such as a block length, by name.
     """
 
     start: int
     stop: int
     args: tuple[str, ...]
+    pipe: Pipe = Pipe.V
+    attributes: tuple[tuple[str, int | bool], ...] = ()
 
     @property
     def cols(self) -> int:
@@ -309,9 +315,19 @@ class Op:
         """What to allocate and which instructions to issue, from the documents."""
         raise NotImplementedError
 
-    def effects(self, platform: Platform, args: Mapping[str, Arg]) -> Effects:
+    def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
         """What the instruction does with these tiles, from the headers of ``platform.family``."""
         raise NotImplementedError
+
+    def cpp(self, tiles: Mapping[str, str], types: Mapping[str, str], attributes: Mapping[str, int | bool]) -> list[str]:
+        """The C++ statements of one instruction.
+
+        Args:
+            tiles: C++ names of its tiles by operand, in the order of its parameters.
+            types: C++ types of the tiles by operand.
+            attributes: as in :class:`Part`.
+        """
+        return [f"{self.instruction}({', '.join(tiles.values())});"]
 
     def golden_params(self, case: Any, base: Path) -> dict[str, Any]:
         """Keyword arguments, plain Python values, of ``generate`` in the golden module; ``base`` as in :meth:`rules`."""

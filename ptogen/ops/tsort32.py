@@ -186,7 +186,7 @@ class Tsort32(Op):
         row_by_row = platform.family == "cpu" and idx_rows != rows
         return Sizing(tuple(operands), tuple(parts), row_by_row)
 
-    def effects(self, platform: Platform, args: Mapping[str, Arg]) -> Effects:
+    def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
         effects = {"a2a3": _effects_a2a3, "a5": _effects_a5, "cpu": _effects_cpu}[platform.family](args)
         # Each hardware iteration reads and writes at these addresses (seeds 004, constraint 1).
         source = BLOCK * args["src"].dtype.bytes

@@ -136,10 +136,14 @@ class Instruction:
     Attributes:
         op: name of the op in the catalogue.
         args: (operand name, window) in the order of its parameters.
+        pipe: where the planner expects it to run.
+        attributes: what it takes besides tiles, by name.
     """
 
     op: str
     args: tuple[tuple[str, Window], ...]
+    pipe: Pipe = Pipe.V
+    attributes: tuple[tuple[str, int | bool], ...] = ()
 
 
 @dataclass(frozen=True)

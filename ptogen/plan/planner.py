@@ -36,12 +36,12 @@ def plan_case(op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int) -
         raise PtogenError(_overflow(op, case, platform, mode, ub_bytes, tiles))
     if mode == "manual":
         roles = {operand.name: operand.role for operand in sizing.operands}
-        program = synchronise(program, lambda step: footprint(step, tiles, op.pipe, roles, op.tensors(case)), platform.event_ids)
+        program = synchronise(program, lambda step: footprint(step, tiles, roles, op.tensors(case)), platform.event_ids)
     live = layout.live_bytes(tiles, lives)
     return KernelPlan(case.name or "", op.name, platform.name, mode, ub_bytes, op.tensors(case), tiles, program, live)
 
 
-def footprint(step: Step, tiles: Iterable[Tile], pipe: Pipe, roles: Mapping[str, Role], tensors: Iterable[Any]) -> Footprint:
+def footprint(step: Step, tiles: Iterable[Tile], roles: Mapping[str, Role], tensors: Iterable[Any]) -> Footprint:
     """What a step touches by the roles of its operands: inputs are read, outputs written, scratch both, each window as a whole."""
     by_name = {tile.name: tile for tile in tiles}
 
@@ -60,7 +60,7 @@ def footprint(step: Step, tiles: Iterable[Tile], pipe: Pipe, roles: Mapping[str,
     if isinstance(step, Store):
         return Footprint(Pipe.MTE3, (ub(step.src, False), gm(step.dst, True)))
     assert isinstance(step, Instruction)
-    return Footprint(pipe, tuple(ub(window, roles[name] is not Role.IN) for name, window in step.args))
+    return Footprint(step.pipe, tuple(ub(window, roles[name] is not Role.IN) for name, window in step.args))
 
 
 def _needed_bytes(op: Op, case: Any, platform: Platform, mode: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby
 
 from ptogen.ops.base import Operand, Part, Role, Sizing
@@ -37,6 +38,10 @@ def _moves(operand: Operand, tile: Tile, col: int = 0) -> tuple[Role, Step] | No
     return Role.OUT, Store(gm, _window(tile))
 
 
+def _instruction(op: str, part: Part, window: Callable[[str], Window]) -> Instruction:
+    return Instruction(op, tuple((name, window(name)) for name in part.args), part.pipe, part.attributes)
+
+
 def _program(moves: list[tuple[Role, Step] | None], body: Program) -> Program:
     loads = tuple(move[1] for move in moves if move and move[0] is Role.IN)
     stores = tuple(move[1] for move in moves if move and move[0] is Role.OUT)
@@ -45,7 +50,7 @@ def _program(moves: list[tuple[Role, Step] | None], body: Program) -> Program:
 
 def _whole(op: str, sizing: Sizing) -> tuple[tuple[Tile, ...], Program]:
     tiles = {operand.name: _tile(operand, operand.name, operand.cols, operand.valid_cols) for operand in sizing.operands}
-    instruction = Instruction(op, tuple((name, _window(tiles[name])) for name in sizing.parts[0].args))
+    instruction = _instruction(op, sizing.parts[0], lambda name: _window(tiles[name]))
     moves = [_moves(operand, tiles[operand.name]) for operand in sizing.operands]
     return tuple(tiles.values()), _program(moves, (instruction,))
 
@@ -66,12 +71,11 @@ def _windows(op: str, sizing: Sizing) -> tuple[tuple[Tile, ...], Program]:
         return Window(name, 1, cols, 1, part.cols * operand.scale, own_row, start.times(operand.scale))
 
     body: list[Step] = []
-    for _, run in groupby(sizing.parts, key=lambda part: (part.cols, part.args)):
-        parts = list(run)
-        start = Affine(parts[0].start, (("block", parts[0].cols),) if len(parts) > 1 else ())
-        # Every turn of a loop has the shape of its first one, so a window that is physically longer stays outside.
-        step = Instruction(op, tuple((name, window(name, parts[0], start)) for name in parts[0].args))
-        body.append(Loop("block", len(parts), (step,)) if len(parts) > 1 else step)
+    for _, run in groupby(sizing.parts, key=lambda part: (part.cols, part.args, part.attributes)):
+        first, *more = run
+        start = Affine(first.start, (("block", first.cols),) if more else ())
+        step = _instruction(op, first, lambda name, part=first, start=start: window(name, part, start))  # type: ignore[misc]
+        body.append(Loop("block", 1 + len(more), (step,)) if more else step)
     program: Program = (Loop("row", rows, tuple(body)),) if rows > 1 else tuple(body)
     moves = [_moves(operand, tiles[operand.name]) for operand in sizing.operands]
     return tuple(tiles.values()), _program(moves, program)
@@ -81,20 +85,20 @@ def _pieces(op: str, sizing: Sizing) -> tuple[tuple[Tile, ...], Program]:
     tiles: dict[tuple[str, int], Tile] = {}
     moves: list[tuple[Role, Step] | None] = []
     for operand in sizing.operands:
+        if not operand.scale:
+            piece = _tile(operand, operand.name, operand.cols, operand.valid_cols)
+            tiles.update({(operand.name, number): piece for number in range(len(sizing.parts))})
+            moves.append(_moves(operand, piece))
+            continue
         for number, part in enumerate(sizing.parts):
-            if operand.name not in part.args:
-                continue
-            if operand.scale:
-                last = part.stop * operand.scale >= operand.valid_cols
-                start = part.start * operand.scale
-                cols = operand.cols - start if last else part.cols * operand.scale
-                piece = _tile(operand, f"{operand.name}{number}", cols, part.cols * operand.scale)
-                moves.append(_moves(operand, piece, start))
-            else:
-                piece = _tile(operand, f"{operand.name}{number}", operand.cols, operand.valid_cols)
+            last = part.stop * operand.scale >= operand.valid_cols
+            start = part.start * operand.scale
+            cols = operand.cols - start if last else part.cols * operand.scale
+            piece = _tile(operand, f"{operand.name}{number}", cols, part.cols * operand.scale)
             tiles[operand.name, number] = piece
+            moves.append(_moves(operand, piece, start))
     body = tuple(
-        Instruction(op, tuple((name, _window(tiles[name, number])) for name in part.args))
+        _instruction(op, part, lambda name, number=number: _window(tiles[name, number]))  # type: ignore[misc]
         for number, part in enumerate(sizing.parts)
     )
-    return tuple(tiles.values()), _program(moves, body)
+    return tuple(dict.fromkeys(tiles.values())), _program(moves, body)

@@ -103,9 +103,10 @@ class _Body:
         elif isinstance(step, Barrier):
             self.lines.append(f"pipe_barrier({step.pipe});")
         else:
-            names = [self._operand(name, window) for name, window in step.args]
-            self.parts += any(name.endswith(f"Part{self.parts}") for name in names)
-            self.lines.append(f"{self.op.instruction}({', '.join(names)});")
+            tiles = {operand: self._operand(operand, window) for operand, window in step.args}
+            types = {operand: self._type(self.plan.tile(window.tile), window) for operand, window in step.args}
+            self.parts += any(name.endswith(f"Part{self.parts}") for name in tiles.values())
+            self.lines += self.op.cpp(tiles, types, dict(step.attributes))
 
     def _operand(self, operand: str, window: Window) -> str:
         """The tile, or a tile of the window's shape at the window's address."""

@@ -30,7 +30,7 @@ ROLES = {"dst": Role.OUT, "src": Role.IN}
 class Copy(Op):
     """dst = src, on PIPE_V."""
 
-    def effects(self, platform, args):
+    def effects(self, platform, args, attributes):
         whole = {name: Region(0, arg.cols * arg.dtype.bytes, arg.rows, arg.pitch) for name, arg in args.items()}
         accesses = (Access("src", False, whole["src"]), Access("dst", True, whole["dst"]))
         return Effects(Pipe.V, accesses, events=self.defects)
@@ -81,7 +81,7 @@ def copy(dst: Window | str, src: Window | str) -> Instruction:
 
 def synchronised(program: Program, tiles: tuple[Tile, ...], gm_tensors: tuple[Tensor, ...], event_ids: int = 8) -> KernelPlan:
     """The planner's flags on a hand-made program."""
-    program = synchronise(program, lambda step: footprint(step, tiles, Pipe.V, ROLES, gm_tensors), event_ids)
+    program = synchronise(program, lambda step: footprint(step, tiles, ROLES, gm_tensors), event_ids)
     return KernelPlan("case", "copy", "a2a3", "manual", A2A3.ub_bytes, gm_tensors, tiles, program, 0)
 
 
