@@ -11,16 +11,18 @@ import filelock
 import pytest
 from handmade import HERE, Workplace, compile_host, fill_with_data
 
+from ptogen.backend.toolchain import Toolchain
+
 
 @pytest.fixture(scope="session")
-def host_binary(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+def host_binary(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> pathlib.Path:
     """Built as for an NPU, against a stand-in for ACL; once for all workers."""
     shared = tmp_path_factory.getbasetemp()
     shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
     with filelock.FileLock(shared / "host.lock"):
         binary = shared / "host" / "handmade"
         if not binary.exists():
-            compile_host(binary.parent, os.environ.get("CXX", "g++"), "-std=c++17", f"-I{HERE / 'stub'}")
+            compile_host(binary.parent, toolchain.compiler.command, "-std=c++17", f"-I{HERE / 'stub'}")
     return binary
 
 

@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,12 +88,12 @@ def gen_data_text() -> str:
     return host.gen_data(sort_suite(), [sort_plan(case) for case in SORTS], BANNER)
 
 
-def compile_host(folder: pathlib.Path, compiler: str, *options: str) -> pathlib.Path:
+def compile_host(folder: pathlib.Path, compiler: Sequence[str], *options: str) -> pathlib.Path:
     """The host program with the plain kernels; warnings in our own text are errors."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "main.cpp").write_text(host_text(), encoding="utf-8")
     binary = folder / "handmade"
-    command = [compiler, "-Wall", "-Wextra", "-Werror", "-O1", "-g0", *options, "main.cpp", str(HERE / "kernels.cpp")]
+    command = [*compiler, "-Wall", "-Wextra", "-Werror", "-O1", "-g0", *options, "main.cpp", str(HERE / "kernels.cpp")]
     command += ["-o", str(binary), "-lgtest", "-lgtest_main", "-pthread", "-ldl"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -2,6 +2,7 @@
 // is one byte or one record, the least that a host program has to notice.
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -18,10 +19,10 @@ bool Fault(const char* name)
 }
 
 struct Shape {
-    int rows, cols, validRows, validCols;
+    size_t rows, cols, validRows, validCols;
 };
 
-float Value(const uint8_t* bytes, int width)
+float Value(const uint8_t* bytes, size_t width)
 {
     if (width == 4) {
         float value;
@@ -30,7 +31,7 @@ float Value(const uint8_t* bytes, int width)
     }
     const int bits = bytes[0] + 256 * bytes[1];
     const int exponent = bits / 1024 % 32;
-    float value = std::ldexp(bits % 1024 / 1024.0f + (exponent != 0 ? 1 : 0), (exponent != 0 ? exponent : 1) - 15);
+    float value = std::ldexp(static_cast<float>(bits % 1024) / 1024 + (exponent != 0 ? 1 : 0), (exponent != 0 ? exponent : 1) - 15);
     if (exponent == 31) {
         value = std::numeric_limits<float>::infinity();
     }
@@ -61,21 +62,21 @@ void Spoil(uint8_t* dst, size_t total, size_t pitch, size_t valid, uint8_t* src,
     if (Fault("throws")) throw std::runtime_error("the kernel gave up");
 }
 
-void Sort(int width, Shape shape, int idxRows, void* dstMemory, void* srcMemory, void* idxMemory)
+void Sort(size_t width, Shape shape, size_t idxRows, void* dstMemory, void* srcMemory, void* idxMemory)
 {
     if (Fault("unwritten")) return;
     uint8_t* dst = static_cast<uint8_t*>(dstMemory);
     uint8_t* src = static_cast<uint8_t*>(srcMemory);
     uint8_t* idx = static_cast<uint8_t*>(idxMemory);
-    for (int row = 0; row < shape.validRows; ++row) {
+    for (size_t row = 0; row < shape.validRows; ++row) {
         const uint8_t* values = src + row * shape.cols * width;
         const uint8_t* indices = idx + (idxRows == 1 ? 0 : row) * shape.cols * 4;
         uint8_t* records = dst + row * shape.cols * 8;
-        for (int k = 0; k < shape.validCols; ++k) {
-            const int first = k / 32 * 32;
-            const int last = first + 32 < shape.validCols ? first + 32 : shape.validCols;
-            int place = first;
-            for (int j = first; j < last; ++j) {
+        for (size_t k = 0; k < shape.validCols; ++k) {
+            const size_t first = k / 32 * 32;
+            const size_t last = first + 32 < shape.validCols ? first + 32 : shape.validCols;
+            size_t place = first;
+            for (size_t j = first; j < last; ++j) {
                 const float left = Value(values + j * width, width), right = Value(values + k * width, width);
                 place += left > right || (left == right && Index(indices + j * 4) < Index(indices + k * 4));
             }
@@ -97,7 +98,7 @@ void Sort(int width, Shape shape, int idxRows, void* dstMemory, void* srcMemory,
     if (Fault("nan")) std::memset(dst + 3 * 8, 0x7f, width);
     if (Fault("one_ulp")) dst[2 * 8] ^= 1;
     if (Fault("zero_sign")) {
-        for (int record = 0; record < shape.validCols; ++record) {
+        for (size_t record = 0; record < shape.validCols; ++record) {
             if (Value(dst + record * 8, width) == 0) dst[record * 8 + width - 1] ^= 0x80;
         }
     }
@@ -106,13 +107,13 @@ void Sort(int width, Shape shape, int idxRows, void* dstMemory, void* srcMemory,
     Spoil(dst, shape.rows * shape.cols * 8, shape.cols * 8, shape.validCols * 8, src, shape.rows * shape.cols * width);
 }
 
-void Copy(int width, Shape shape, void* dstMemory, void* srcMemory)
+void Copy(size_t width, Shape shape, void* dstMemory, void* srcMemory)
 {
     if (Fault("unwritten")) return;
     uint8_t* dst = static_cast<uint8_t*>(dstMemory);
     uint8_t* src = static_cast<uint8_t*>(srcMemory);
-    const int pitch = shape.cols * width;
-    for (int row = 0; row < shape.validRows; ++row) {
+    const size_t pitch = shape.cols * width;
+    for (size_t row = 0; row < shape.validRows; ++row) {
         std::memcpy(dst + row * pitch, src + row * pitch, shape.validCols * width);
     }
     if (Fault("one_ulp")) dst[0] ^= 1;

@@ -11,6 +11,9 @@ from collections.abc import Callable
 import pytest
 from handmade import BANNER, COPIES, HERE, SORTS, Workplace, compile_host, host_text
 
+from ptogen.backend.compile import OVERLAY
+from ptogen.backend.headers import Headers
+from ptogen.backend.toolchain import Toolchain
 from ptogen.render import environment
 
 
@@ -54,27 +57,19 @@ def test_templates_of_an_installed_package_come_first(tmp_path: pathlib.Path, mo
     assert root() == tmp_path / "templates"
 
 
-@pytest.fixture(scope="session")
-def pto_include() -> pathlib.Path:
-    root = os.environ.get("PTO_ISA_ROOT")
-    if not root:
-        pytest.skip("PTO_ISA_ROOT is not set")
-    return pathlib.Path(root) / "include"
+COMPILERS = [command for command in ("g++", "clang++-19") if shutil.which(command)]
+FORCED = ["-include", "stdint.h", "-include", "stddef.h"]
 
 
-OVERLAY = pathlib.Path(environment.PACKAGE) / "backend" / "overlay" / "compiler"
-COMPILERS = ["g++", "clang++-19"]
-
-
-@pytest.mark.parametrize("compiler", COMPILERS)
 def test_the_simulator_build_compiles_cleanly_and_judges_alike(
-    compiler: str, pto_include: pathlib.Path, tmp_path: pathlib.Path, new_workplace: Callable[[pathlib.Path], Workplace]
+    toolchain: Toolchain,
+    headers: Headers,
+    tmp_path: pathlib.Path,
+    new_workplace: Callable[[pathlib.Path], Workplace],
 ) -> None:
-    if not shutil.which(compiler):
-        pytest.skip(f"no {compiler}")
-    includes = [*([f"-isystem{OVERLAY}"] if OVERLAY.is_dir() else []), f"-isystem{pto_include}"]
-    options = ["-std=c++20", "-D__CPU_SIM", "-include", "stdint.h", "-include", "stddef.h", *includes]
-    workplace = new_workplace(compile_host(tmp_path / "program", compiler, *options))
+    includes = [f"-isystem{OVERLAY / 'compiler'}"] if toolchain.compiler.needs_overlay else []
+    options = ["-std=c++20", "-D__CPU_SIM", *FORCED, *includes, f"-isystem{headers.include}"]
+    workplace = new_workplace(compile_host(tmp_path / "program", toolchain.compiler.command, *options))
     done = workplace.run()
     assert done.returncode == 0, done.stdout
     for fault in ("wrong_index", "byte_after", "outside_columns", "input_first", "unwritten"):
@@ -83,7 +78,6 @@ def test_the_simulator_build_compiles_cleanly_and_judges_alike(
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_the_npu_build_compiles_cleanly(compiler: str, tmp_path: pathlib.Path) -> None:
-    if not shutil.which(compiler):
-        pytest.skip(f"no {compiler}")
-    compile_host(tmp_path, compiler, "-std=c++17", "-Wpedantic", "-include", "stdint.h", f"-I{HERE / 'stub'}")
+@pytest.mark.parametrize("standard", ["c++17", "c++20"])
+def test_the_npu_build_compiles_cleanly(compiler: str, standard: str, tmp_path: pathlib.Path) -> None:
+    compile_host(tmp_path, [compiler], f"-std={standard}", "-Wpedantic", "-Wconversion", *FORCED, f"-I{HERE / 'stub'}")
