@@ -341,6 +341,10 @@ class Op:
         """The same case with another size, for a hint."""
         raise NotImplementedError
 
+    def requires(self, case: Any) -> tuple[str, ...]:
+        """What the case needs of a host compiler beyond C++20: ``bfloat16`` or nothing."""
+        return ()
+
     def defects_of(self, case: Any, platform: Platform) -> tuple[str, ...]:
         """Ids of the simulator's defects that the plan of this case meets when it runs on the CPU backend."""
         raise NotImplementedError

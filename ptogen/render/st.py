@@ -54,6 +54,7 @@ def render(suite: Suite, plans: Sequence[KernelPlan], license_header: str | None
                 "name": case.name,
                 "fields": case.model_dump(mode="json", exclude_none=True),
                 "defects": list(suite.op.defects_of(case, suite.platform)),
+                "requires": list(suite.op.requires(case)),
             }
             for case in suite.cases
         ],

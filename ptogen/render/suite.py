@@ -16,8 +16,9 @@ class RenderedSuite:
         directory: ST directory relative to the output root, with forward slashes.
         files: text by path relative to the output root.
         meta: JSON-ready facts: ``op``, ``platform``, ``mode``, ``name``, ``test_suite``, ``ub_bytes``, ``spec`` and ``templates`` (SHA-256 of
-            the suite's own content and of the templates) and ``cases``, a list of ``{"name", "fields", "defects"}`` where ``fields`` are the
-            case's spec fields and ``defects`` the ids of the simulator defects that the case meets.
+            the suite's own content and of the templates) and ``cases``, a list of ``{"name", "fields", "defects", "requires"}`` where ``fields``
+            are the case's spec fields, ``defects`` the ids of the simulator defects that the case meets and ``requires`` what it needs of a
+            host compiler beyond C++20.
     """
 
     key: str
