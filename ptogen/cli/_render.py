@@ -34,14 +34,17 @@ def load_specs(paths: Sequence[Path], ub_bytes: int | None = None) -> tuple[list
 
 
 def plan_suites(suites: Sequence[Suite]) -> tuple[list[tuple[Suite, tuple[KernelPlan, ...]]], list[Diagnostic]]:
-    """The suites that can be planned, each with its plans, and the faults of the others."""
+    """The suites whose plans are sound, each with its plans, and the faults of the others."""
+    from ptogen.check import check_suite
     from ptogen.plan import plan_suite
 
     planned = []
     faults: list[Diagnostic] = []
     for suite in suites:
         try:
-            planned.append((suite, plan_suite(suite)))
+            plans = plan_suite(suite)
+            check_suite(suite, plans)
+            planned.append((suite, plans))
         except PtogenError as error:
             faults += error.diagnostics
     return planned, faults
