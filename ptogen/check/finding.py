@@ -41,6 +41,7 @@ class Finding:
     hint: str | None = None
 
     def diagnostic(self, position: Position | None) -> Diagnostic:
-        details = [f"bytes: {', '.join(map(str, self.ranges))}"] if self.ranges else []
+        ranges = [str(one) for one in self.ranges if str(one) not in self.message]
+        details = [f"bytes: {', '.join(ranges)}"] if ranges else []
         details += [f"step: {step}" for step in self.steps]
         return Diagnostic(self.code, self.message, position, tuple(details), self.hint)

@@ -33,20 +33,22 @@ def _bounds(plan: KernelPlan) -> list[Finding]:
 
 
 def _alignment(events: list[Event]) -> list[Finding]:
-    findings: dict[tuple[str, int], Finding] = {}
+    """The strictest need of each tile that its address, or that of a window of it, does not meet."""
+    worst: dict[str, tuple[int, int, str, str]] = {}
     for event in events:
         needs = dict(event.effects.align) if event.effects else {}
         windows = dict(event.windows)
         for operand, address in event.origins:
             need = max(needs.get(operand, 0), UB_BLOCK_BYTES)
-            name = windows[operand].tile
-            if address % need and all((name, other) not in findings for other in range(need, 4096, need)):
-                message = f"{name} stands at {address:#x}, which is not a multiple of the {need} B that its {operand} operand needs"
-                nearest = f"{address // need * need:#x} or {(address // need + 1) * need:#x}"
-                findings[name, need] = Finding(
-                    "PTG402", message, (ByteRange(name, UB, address, address),), (event.label,), name, f"nearest: {nearest}"
-                )
-    return list(findings.values())
+            tile = windows[operand].tile
+            if address % need and need > worst.get(tile, (0,))[0]:
+                worst[tile] = (need, address, operand, event.label)
+    findings = []
+    for tile, (need, address, operand, label) in worst.items():
+        message = f"{tile} stands at {address:#x}, but operand {operand} of {label.split(' ', 1)[1]} needs a multiple of {need} B"
+        hint = f"nearest: {address // need * need:#x} or {(address // need + 1) * need:#x}"
+        findings.append(Finding("PTG402", message, steps=(label,), operand=tile, hint=hint))
+    return findings
 
 
 def _sizes(plan: KernelPlan, events: list[Event]) -> list[Finding]:
