@@ -7,6 +7,7 @@ threads, dl.
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +92,6 @@ def compile_program(
 
 def first_errors(output: str, limit: int = 5) -> tuple[str, ...]:
     """The lines of a compiler's output that say what is wrong; its last lines where none does."""
-    lines = [line.rstrip() for line in output.splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line.lower() or "undefined reference" in line]
+    lines = [line.rstrip() for line in output.splitlines() if line.strip() and not line.startswith("ninja: ")]
+    errors = [line for line in lines if re.search(r"\berror\b.*:|undefined reference", line, re.IGNORECASE)]
     return tuple(errors[:limit] or lines[-limit:])

@@ -167,15 +167,17 @@ def _follow(
     assert process.stdout is not None
     mark = re.compile(rf"\[\s*(RUN|OK|FAILED|SKIPPED)\s*\] {re.escape(test_suite)}\.(\w+)")
     current: str | None = None
+    line: str | None = ""
+    started = 0.0
     for line in _lines(process.stdout, timeout, lambda text: "[ RUN " in text):
         if line is None:
-            return current, True
+            break
         found = mark.search(line)
         if found is None or found[2] not in runs:
             if current is not None and len(runs[current].output) < OUTPUT_LINES:
                 runs[current].output.append(line[:500])
         elif found[1] == "RUN":
-            current = found[2]
+            current, started = found[2], time.monotonic()
             runs[current].output.clear()
         elif current == found[2]:
             run = runs[current]
@@ -187,7 +189,9 @@ def _follow(
             current = None
             if fail_fast and run.status == "failed":
                 return None, True
-    return current, False
+    if current is not None:
+        runs[current].seconds = time.monotonic() - started
+    return current, line is None
 
 
 def _lines(stream: IO[bytes], timeout: float, restarts: Callable[[str], bool]) -> Iterator[str | None]:

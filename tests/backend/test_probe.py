@@ -1,0 +1,46 @@
+"""Which defects the headers have, and that the table of defects can be trusted."""
+
+from __future__ import annotations
+
+import subprocess
+
+from ptogen.backend import cache, compile, download, probe
+from ptogen.backend.defects import known
+
+
+def test_every_defect_names_all_its_facts():
+    for name, row in known().items():
+        assert name == row.defect.id and row.op and row.macro.isupper()
+        assert all((row.defect.condition, row.defect.header, row.defect.reason, row.defect.probe))
+
+
+def test_the_pinned_snapshot_has_all_of_them(headers, toolchain):
+    if headers.include != download.include_folder():
+        assert probe.present(toolchain.compiler, headers) <= known().keys()
+        return
+    assert probe.present(toolchain.compiler, headers) == known().keys()
+
+
+def test_the_answers_are_remembered(headers, toolchain, monkeypatch, tmp_path):
+    monkeypatch.setenv("PTOGEN_CACHE", str(tmp_path))
+    first = probe.present(toolchain.compiler, headers)
+    (memory,) = (tmp_path / "probes").glob("*.json")
+    monkeypatch.setattr(compile, "compile_program", None)
+    assert probe.present(toolchain.compiler, headers) == first
+    monkeypatch.undo()
+    monkeypatch.setenv("PTOGEN_CACHE", str(tmp_path))
+    memory.write_text("{", encoding="utf-8")
+    assert probe.present(toolchain.compiler, headers) == first
+    assert cache.remembered(memory)
+
+
+def test_no_probe_fires_on_the_overlay(headers, toolchain, tmp_path):
+    """The corrected functions have none of the defects: the same probes, compiled against the overlay, say no."""
+    compiler = toolchain.compiler
+    (tmp_path / "probe.cpp").write_text(probe.program(), encoding="utf-8")
+    options = probe.macros(probe.present(compiler, headers))
+    options += compile.include_options(compiler, headers.include, ("simulator", "probe"))
+    built = compile.compile_program(compiler, tmp_path / "probe.cpp", tmp_path / "probe", options)
+    assert built.returncode == 0, built.stderr
+    run = subprocess.run([tmp_path / "probe"], capture_output=True, text=True, check=True)
+    assert set(line.split()[1] for line in run.stdout.splitlines()) == {"0"}
