@@ -81,14 +81,15 @@ def run_cases(
         if ending.tested is not None and ending.returncode in (0, 1):
             done = set(batch)
         else:
-            # It ended in a case; or outside any: before the first, or after the last, where a destructor may have found
-            # the heap damaged.
-            last = ending.current or next((case for case in reversed(batch) if case in done), batch[0])
-            run = runs[last]
-            run.status, run.reason = "crashed", _how(ending.returncode, timeout)
-            run.output += ending.stderr
-            finished(last)
-            done = done | {last} if ending.tested is None else set(batch)
+            # It ended in a case; or after one, where a destructor may have found the heap damaged; or before the first,
+            # and then none of them can run.
+            ended = [case for case in batch if case in done]
+            hit = [ending.current] if ending.current else ended[-1:] or batch
+            for case in hit:
+                runs[case].status, runs[case].reason = "crashed", _how(ending.returncode, timeout)
+                runs[case].output += ending.stderr
+                finished(case)
+            done = done | set(hit) if ending.tested is None else set(batch)
             if fail_fast:
                 break
         rest = [case for case in rest if case not in done]

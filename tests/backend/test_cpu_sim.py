@@ -1,0 +1,222 @@
+"""The backend on small ST trees: each way in which a case can end, and that nothing else can make one pass."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import make_tree
+
+from ptogen.backend import build, cpu_sim, probe
+from ptogen.errors import Diagnostic, ExitCode, PtogenError
+from ptogen.report.model import Outcome
+
+SUMS = ["good", "wrong", "crash", "hang", "leave", "overflow", "last", "skipped", "absent"]
+SORTS = {
+    "floats": ["tsort32-float-index-bits"],
+    "broadcast": ["tsort32-idx-broadcast", "tsort32-float-index-bits"],
+    "halves": ["tsort32-half-blocks", "tsort32-half-index-bits"],
+}
+
+
+def break_kernel(directory: Path) -> None:
+    (directory / "sums_kernel.cpp").write_text("#include <pto/pto-inst.hpp>\nint x = nothing;\n")
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory) -> Path:
+    """Four suites: sums, sorts in both modes, and one that does not compile."""
+    root = tmp_path_factory.mktemp("tree")
+    make_tree(root, "sums", SUMS)
+    make_tree(root, "sorts", list(SORTS), defects=SORTS)
+    make_tree(root, "sorts", list(SORTS), defects=SORTS, platform="a5", mode="auto")
+    make_tree(root, "sums", ["good"], platform="a5", edit=break_kernel)
+    return root
+
+
+@pytest.fixture(scope="module")
+def check(headers, toolchain):
+    """Checks a tree with what is at hand; tests run with variables that must not matter."""
+
+    def run(tree: Path, **options):
+        return cpu_sim.check(tree, headers=headers, toolchain=toolchain, **{"timeout": 5.0, **options})
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def report(tree, check):
+    """The tree as ptogen checks it, in an environment that means ill."""
+    before = {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()}
+    ill = {"CXXFLAGS": "-DNDEBUG -O9", "GTEST_FILTER": "none", "GTEST_OUTPUT": "xml", "PTOGEN_UB_BYTES": "1"}
+    saved = dict(os.environ)
+    os.environ.update(ill)
+    try:
+        found = check(tree)
+    finally:
+        os.environ.clear()
+        os.environ.update(saved)
+    assert {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()} == before
+    return found
+
+
+def cases(report, key):
+    return {case.name: case for suite in report.suites if suite.key == key for case in suite.cases}
+
+
+def test_right_results_pass(report):
+    for key in ("a2a3-sorts", "a5-sorts"):
+        assert [case.outcome for case in cases(report, key).values()] == [Outcome.PASSED] * 3
+    sums = cases(report, "a2a3-sums")
+    assert sums["good"].outcome is sums["last"].outcome is Outcome.PASSED
+    assert report.exit_code is ExitCode.FINDING
+
+
+def test_a_wrong_result_fails_with_what_the_program_printed(report):
+    wrong = cases(report, "a2a3-sums")["wrong"]
+    assert (wrong.outcome, wrong.code) == (Outcome.FAILED, None)
+    assert wrong.output[0] == "column 40: 40.5 and not 41.5"
+
+
+@pytest.mark.parametrize(
+    ("case", "reason", "words"),
+    [
+        ("crash", "ended by SIGABRT", "about to fall"),
+        ("hang", "no result after 5 s", ""),
+        ("leave", "ended with status 0 in the middle of its tests", ""),
+        ("overflow", "ended by SIGABRT", "a tile of 256 B at UB 0x30000"),
+        ("absent", "the program has no such test", ""),
+    ],
+)
+def test_no_result_is_a_failure(report, case, reason, words):
+    found = cases(report, "a2a3-sums")[case]
+    assert (found.outcome, found.code, found.reason) == (Outcome.FAILED, "PTG506", reason)
+    assert words in "\n".join(found.output)
+
+
+def test_a_skipped_test_did_not_run(report):
+    assert cases(report, "a2a3-sums")["skipped"].outcome is Outcome.NOT_RUN
+
+
+def test_a_suite_that_does_not_compile_costs_its_own_cases(report):
+    (found,) = cases(report, "a5-sums").values()
+    assert (found.outcome, found.code) == (Outcome.FAILED, "PTG505")
+    assert "sums_kernel.cpp:2:9: the suite does not build" in found.reason
+    assert any("error:" in line and "nothing" in line for line in found.output)
+
+
+def test_calls_are_counted(report, headers, toolchain):
+    present = probe.present(toolchain.compiler, headers)
+    (calls,) = next(suite for suite in report.suites if suite.key == "a2a3-sorts").calls
+    assert calls.instruction == "TSORT32"
+    assert calls.upstream + sum(calls.corrected.values()) == 3
+    assert set(calls.corrected) <= present
+    assert calls.corrected.get("tsort32-idx-broadcast", 0) == ("tsort32-idx-broadcast" in present)
+
+
+def test_pristine_headers_show_the_known_defects(tree, check, headers, toolchain):
+    present = probe.present(toolchain.compiler, headers)
+    found = check(tree, pristine=True, select="*-sorts.*")
+    for name, case in cases(found, "a2a3-sorts").items():
+        real = [defect for defect in SORTS[name] if defect in present]
+        assert case.outcome is (Outcome.KNOWN_DEFECT if real else Outcome.PASSED)
+        assert case.reason == ", ".join(real)
+    assert found.exit_code is ExitCode.OK
+    assert all(not suite.calls for suite in found.suites)
+    assert {row.id for row in found.vanished} == {name for names in SORTS.values() for name in names} - present
+
+
+def test_what_the_table_does_not_explain_stays_a_failure(tree, check, monkeypatch):
+    monkeypatch.setattr(probe, "present", lambda compiler, headers: frozenset())
+    found = check(tree, pristine=True, select="a2a3-sorts.broadcast")
+    assert found.counts[Outcome.FAILED] == 1 and found.exit_code is ExitCode.FINDING
+    assert "tsort32-idx-broadcast" in {row.id for row in found.vanished}
+
+
+def test_only_what_changed_is_built_again(tmp_path, check):
+    tree = make_tree(tmp_path, "sums", ["good"])
+    assert check(tree).counts[Outcome.PASSED] == 1
+    built: list[str] = []
+    second = check(tree, progress=type("P", (cpu_sim.Progress,), {"line": lambda self, text: built.append(text)})())
+    assert second.counts[Outcome.PASSED] == 1 and second.seconds < 5 and not second.notes
+    # The program of the last run must not stand in for one that no longer compiles.
+    directory = next(tree.glob("tests/npu/a2a3/src/st/testcase/sums"))
+    break_kernel(directory)
+    third = check(tree)
+    assert cases(third, "a2a3-sums")["good"].code == "PTG505"
+    (note,) = third.notes
+    assert note.severity == "note" and "sums_kernel.cpp" in str(note.position)
+
+
+def test_a_build_file_that_cmake_cannot_read(tmp_path, check):
+    make_tree(tmp_path, "sums", ["good"])
+    make_tree(
+        tmp_path, "sums", ["good"], platform="a5", edit=lambda place: (place / "CMakeLists.txt").write_text("pto_x(\n")
+    )
+    found = check(tmp_path)
+    assert cases(found, "a2a3-sums")["good"].outcome is Outcome.PASSED
+    assert cases(found, "a5-sums")["good"].code == "PTG505"
+
+
+def test_a_generator_that_fails(tmp_path, check):
+    script = "import sys\nsys.exit('no numbers today')\n"
+    tree = make_tree(tmp_path, "sums", ["good", "last"], edit=lambda place: (place / "gen_data.py").write_text(script))
+    for case in cases(check(tree), "a2a3-sums").values():
+        assert (case.code, case.output) == ("PTG506", ("no numbers today",))
+
+
+def test_data_of_an_earlier_run_is_not_used(tmp_path, check):
+    tree = make_tree(tmp_path, "sums", ["good"])
+    assert check(tree).counts[Outcome.PASSED] == 1
+    (next(tree.rglob("gen_data.py"))).write_text("pass\n")
+    assert check(tree).counts[Outcome.FAILED] == 1
+
+
+def test_fail_fast_leaves_the_rest(tmp_path, check):
+    tree = make_tree(tmp_path, "sums", ["good", "wrong", "last"])
+    found = cases(check(tree, fail_fast=True), "a2a3-sums")
+    assert [case.outcome for case in found.values()] == [Outcome.PASSED, Outcome.FAILED, Outcome.NOT_RUN]
+    assert "--fail-fast" in found["last"].reason
+
+
+@pytest.mark.parametrize(
+    ("select", "count"), [("good", 1), ("a2a3-sums.l*", 2), ("SUMSTest.last", 1), ("SUMSTest.*", 3), (None, 3)]
+)
+def test_selection(tmp_path, select, count):
+    tree = make_tree(tmp_path, "sums", ["good", "leave", "last"])
+    ((_, chosen),) = cpu_sim._choose(tree, select, None)
+    assert len(chosen) == count
+
+
+def test_nothing_to_check(tmp_path, check):
+    for place, words in ((tmp_path, "no manifest of ptogen is here"), (tmp_path / "nowhere", "this is no directory")):
+        with pytest.raises(PtogenError, match=f"PTG507: {words}"):
+            check(place)
+    make_tree(tmp_path, "sums", ["good"])
+    with pytest.raises(PtogenError, match="PTG507: no case matches 'nothing'"):
+        check(tmp_path, select="nothing")
+
+
+def test_a_missing_file_is_noted(tmp_path, check):
+    tree = make_tree(tmp_path, "sums", ["good"])
+    os.remove(next(tree.rglob("main.cpp")))
+    found = check(tree)
+    assert any("is missing" in note.message for note in found.notes)
+    assert cases(found, "a2a3-sums")["good"].code == "PTG505"
+
+
+def test_a_stale_precompiled_header_is_recognized():
+    lines = "fatal error: file 'x.h' has been modified since the precompiled header 'pto.hpp.pch' was built"
+    assert build.is_stale({"a": Diagnostic("PTG505", "the suite does not build", details=(lines,))})
+    assert not build.is_stale({"a": Diagnostic("PTG505", "the suite does not build", details=("error: x",))})
+
+
+def test_a_tree_with_odd_signs_in_its_path(tmp_path, check):
+    tree = make_tree(tmp_path, "sums", ["good"])
+    odd = tmp_path / "a b$c (d);e"
+    odd.mkdir()
+    for name in (".ptogen", "tests"):
+        shutil.move(tree / name, odd / name)
+    assert check(odd).counts[Outcome.PASSED] == 1
