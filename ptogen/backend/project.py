@@ -30,9 +30,9 @@ find_package(GTest REQUIRED)
 # suites of several platforms
 # have the same NAME.
 function(_ptogen_st NAME)
-    set(sources ${CMAKE_CURRENT_SOURCE_DIR}/main.cpp)
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${NAME}_kernel.cpp)
-        list(APPEND sources ${CMAKE_CURRENT_SOURCE_DIR}/${NAME}_kernel.cpp)
+    set(sources main.cpp)
+    if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${NAME}_kernel.cpp")
+        list(APPEND sources ${NAME}_kernel.cpp)
     endif()
     add_executable(${PTOGEN_SUITE} ${sources} ${PTOGEN_HOST})
     set_source_files_properties(${PTOGEN_HOST} PROPERTIES EXTERNAL_OBJECT TRUE)

@@ -219,4 +219,5 @@ def test_a_tree_with_odd_signs_in_its_path(tmp_path, check):
     odd.mkdir()
     for name in (".ptogen", "tests"):
         shutil.move(tree / name, odd / name)
-    assert check(odd).counts[Outcome.PASSED] == 1
+    found = check(odd)
+    assert found.counts[Outcome.PASSED] == 1, list(found.cases)
