@@ -1,0 +1,144 @@
+"""The rendered suite: one text on every machine, in pto-isa's style, that every compiler of ours takes as it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ptogen.check import check_suite
+from ptogen.plan import plan_suite
+from ptogen.platforms import PLATFORMS
+from ptogen.render.cpp import format_cpp
+from ptogen.render.st import render
+from ptogen.render.suite import RenderedSuite
+from ptogen.spec.load import load_text
+
+CASES = """
+  - {dtype: float32, rows: 2, cols: 13}
+  - {dtype: float16, rows: 4, cols: 64, idx: broadcast, name: one_row}
+  - {dtype: float16, rows: 4, cols: 64, valid: [3, 50], name: part}
+  - {dtype: float16, rows: 1, cols: 8161}
+  - {dtype: float32, rows: 1, cols: 8150, data: ties}
+  - {dtype: float16, rows: 2, cols: 2041, idx: broadcast}
+"""
+
+
+def rendered(platform: str, mode: str = "manual", cases: str = CASES) -> RenderedSuite:
+    (suite,) = load_text(f"op: tsort32\nplatform: {platform}\nmode: {mode}\ncases:{cases}", "spec.yaml")
+    plans = plan_suite(suite)
+    check_suite(suite, plans)
+    return render(suite, plans)
+
+
+def kernel(suite: RenderedSuite) -> str:
+    return next(text for path, text in suite.files.items() if path.endswith("_kernel.cpp"))
+
+
+def test_the_files_stand_where_pto_isa_has_them():
+    suite = rendered("kirinx90")
+    folder = "tests/npu/kirinX90/src/st/testcase/tsort32"
+    assert sorted(suite.files) == [f"{folder}/{name}" for name in ("CMakeLists.txt", "gen_data.py", "main.cpp", "tsort32_kernel.cpp")]
+    assert suite.files[f"{folder}/CMakeLists.txt"].splitlines()[-1] == "pto_vec_st(tsort32)"
+    assert "pto_cpu_sim_st(tsort32)" in rendered("cpu").files["tests/cpu/st/testcase/tsort32/CMakeLists.txt"]
+
+
+def test_a_name_is_written_once_and_used_everywhere():
+    suite = rendered("a2a3")
+    texts = {path.rsplit("/", 1)[1]: text for path, text in suite.files.items()}
+    assert "TEST_F(TSORT32Test, one_row)" in texts["main.cpp"]
+    assert '"TSORT32Test.one_row"' in texts["gen_data.py"]
+    assert "void Launch_one_row(" in texts["tsort32_kernel.cpp"]
+
+
+def test_manual_kernels_guard_their_flags_and_auto_kernels_have_none():
+    text = kernel(rendered("a2a3"))
+    depth = 0
+    for line in text.splitlines():
+        depth += line.startswith("#ifndef __PTO_AUTO__")
+        if line.strip().startswith(("set_flag", "wait_flag", "pipe_barrier")):
+            assert depth == 1, line
+        if depth and line.startswith("#endif"):
+            depth = 0
+    auto = kernel(rendered("a5", "auto"))
+    assert not any(word in auto for word in ("TASSIGN", "set_flag", "wait_flag", "pipe_barrier", "__PTO_AUTO__"))
+
+
+def test_text_is_in_pto_isas_style_and_stays_so():
+    for path, text in rendered("a5").files.items():
+        if path.endswith(".cpp"):
+            assert format_cpp({"text": text})["text"] == text
+            assert all(len(line) <= 120 for line in text.splitlines())
+            assert "\t" not in text and not any(line != line.rstrip() for line in text.splitlines())
+
+
+def test_it_names_its_version_and_content_and_nothing_of_the_machine(tmp_path):
+    one, other = rendered("a2a3"), rendered("a2a3", cases=CASES.replace("13", "14"))
+    assert one.meta["spec"] != other.meta["spec"]
+    assert one.meta["spec"][:16] in kernel(one)
+    assert not any(str(Path.cwd()) in text or os.uname().nodename in text.split() for text in one.files.values())
+
+
+def test_a_licence_header_stands_on_top():
+    (suite,) = load_text("op: tsort32\nplatform: a2a3\ndtype: float32\nrows: 1\ncols: 32\n", "spec.yaml")
+    for path, text in render(suite, plan_suite(suite), license_header="Copyright of somebody\nAll rights").files.items():
+        first = text.splitlines()[:2]
+        assert any("Copyright of somebody" in line for line in first), path
+
+
+def test_the_same_bytes_whatever_the_hash_seed_the_folder_and_the_output(tmp_path):
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(f"op: tsort32\nplatform: [a2a3, cpu]\ncases:{CASES}")
+    trees = []
+    for number, seed in enumerate(("0", "1", "random")):
+        folder = tmp_path / f"cwd{number}"
+        folder.mkdir()
+        command = [sys.executable, "-m", "ptogen", "kernel", os.path.relpath(spec, folder), "-o", f"out{number}"]
+        subprocess.run(command, check=True, cwd=folder, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True)
+        out = folder / f"out{number}"
+        trees.append({str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()})
+    assert trees[0] and trees[0] == trees[1] == trees[2]
+
+
+SIM = ("-std=c++20", "-include", "stdint.h", "-include", "stddef.h", "-D__CPU_SIM")
+
+
+@pytest.mark.parametrize("define", [(), ("-D__PTO_AUTO__",)], ids=["manual", "auto"])
+@pytest.mark.parametrize("platform", ["a2a3", "a5", "kirindev0000"])
+def test_the_kernel_compiles_unchanged_for_the_simulator(platform, define, headers, toolchain, tmp_path):
+    from ptogen.backend.compile import include_options
+
+    source = tmp_path / "kernel.cpp"
+    source.write_text(kernel(rendered(platform)))
+    options = [*SIM, *define, "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", *include_options(toolchain.compiler, headers.include)]
+    subprocess.run([*toolchain.compiler.command, *options, "-fsyntax-only", str(source)], check=True)
+
+
+@pytest.mark.parametrize("mode", PLATFORMS["a2a3"].modes)
+def test_the_kernel_compiles_unchanged_against_the_a2a3_headers(mode, headers, toolchain, tmp_path):
+    """The cost model of the pinned snapshot: the real NPU headers, whose static assertions then hold."""
+    from ptogen.backend import download
+
+    source = tmp_path / "kernel.cpp"
+    source.write_text(kernel(rendered("a2a3", mode)))
+    include = download.include_folder() or headers.include
+    options = ["-std=c++23", *SIM[1:5], "-D__COSTMODEL", "-D__NPU_ARCH__=2201", "-DPTO_COMM_NOT_SUPPORTED", "-isystem", str(include)]
+    subprocess.run([*toolchain.compiler.command, *options, "-fsyntax-only", str(source)], check=True)
+    broken = kernel(rendered("a2a3", mode)).replace("float", "int32_t").replace("half", "int32_t")
+    source.write_text(broken)
+    refused = subprocess.run(
+        [*toolchain.compiler.command, *options, "-fsyntax-only", str(source)], capture_output=True, text=True
+    )
+    assert "Dst and src must be half or float" in refused.stderr
+
+
+def test_the_kernel_is_cpp17_its_launch_line_aside(toolchain, tmp_path):
+    """Against a stand-in for pto-inst.hpp that is C++17 itself: what ptogen writes needs nothing newer."""
+    source = tmp_path / "kernel.cpp"
+    source.write_text(kernel(rendered("a2a3")))
+    stand_in = Path(__file__).parent / "stand_in"
+    options = ["-std=c++17", "-pedantic-errors", "-D__CPU_SIM", "-I", str(stand_in), "-fsyntax-only"]
+    subprocess.run([*toolchain.compiler.command, *options, str(source)], check=True)
