@@ -22,7 +22,7 @@ class KnownDefect:
     @property
     def macro(self) -> str:
         """The macro that tells the overlay that the headers have it."""
-        return f"PTOGEN_DEFECT_{self.defect.id.upper().replace('-', '_')}"
+        return f"PTOGEN_DEFECT_{self.defect.id}"
 
 
 def known() -> dict[str, KnownDefect]:

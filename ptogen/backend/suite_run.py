@@ -11,6 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ptogen.backend import run as running
 from ptogen.backend.project import Place
@@ -46,14 +47,21 @@ class Job:
     present: frozenset[str]
     timeout: float
 
+    def facts(self, case: str) -> Mapping[str, Any]:
+        """What the manifest says of a case."""
+        return next(facts for facts in self.manifest.cases if facts["name"] == case)
+
     @property
     def work(self) -> Path:
         return self.place.work(self.manifest.key)
 
     def defects(self, case: str) -> tuple[str, ...]:
         """Ids of the listed defects that the case meets."""
-        facts = next(facts for facts in self.manifest.cases if facts["name"] == case)
-        return tuple(facts.get("defects", ()))
+        return tuple(self.facts(case).get("defects", ()))
+
+    def lacks(self, case: str) -> tuple[str, ...]:
+        """What the case needs of the compiler and does not get: in C++20 ``bfloat16`` is a placeholder."""
+        return tuple(self.facts(case).get("requires", ()))
 
 
 class Stop:
@@ -143,14 +151,14 @@ def _run(job: Job, stop: Stop, progress: Progress) -> tuple[tuple[CaseResult, ..
     runs = running.run_cases(
         job.place.program(job.manifest.key),
         str(job.manifest.suite["test_suite"]),
-        job.cases,
+        [case for case in job.cases if not job.lacks(case)],
         environment=environment,
         timeout=job.timeout,
         fail_fast=stop.armed,
         finished=lambda case: progress.advance(job.manifest.key, case),
     )
     stopped = stop.armed and any(found.status in ("failed", "crashed") for found in runs.values())
-    return tuple(_judge(job, case, found, stopped) for case, found in runs.items()), _calls(counts)
+    return tuple(_judge(job, case, runs.get(case, CaseRun()), stopped) for case in job.cases), _calls(counts)
 
 
 def _judge(job: Job, case: str, found: CaseRun, stopped: bool) -> CaseResult:
@@ -160,7 +168,9 @@ def _judge(job: Job, case: str, found: CaseRun, stopped: bool) -> CaseResult:
     outcome, code, reason = Outcome.FAILED, None, ""
     if found.status == "passed":
         return CaseResult(case, Outcome.PASSED, found.seconds, defects=defects)
-    if found.status == "skipped":
+    if job.lacks(case):
+        outcome, reason = Outcome.NOT_RUN, f"compiler: {', '.join(job.lacks(case))} is not there"
+    elif found.status == "skipped":
         outcome, reason = Outcome.NOT_RUN, "skipped by the program"
     elif found.status == "missing" and stopped:
         outcome, reason = Outcome.NOT_RUN, "stopped after the first failure (--fail-fast)"

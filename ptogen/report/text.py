@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TextIO
 
-from ptogen.report.model import CaseResult, CheckReport, Outcome, SuiteResult
+from ptogen.report.model import CaseResult, CheckReport, Outcome
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 CASE_ROWS = 60
 """Up to so many cases each has a row of its own; above, only the suites and the cases that did not pass."""
@@ -28,15 +29,16 @@ def show(report: CheckReport, stream: TextIO) -> None:
     console.print(f"backend {report.backend}, headers: {report.headers}", soft_wrap=True)
     console.print(f"compiler {report.compiler}{', pristine simulator' if report.pristine else ''}", soft_wrap=True)
     console.print()
-    if sum(report.counts.values()) <= CASE_ROWS:
+    whole = sum(report.counts.values()) <= CASE_ROWS
+    if whole:
         _cases(report, console, terminal)
         console.print()
     _suites(report, console, terminal)
     for suite, case in report.cases:
-        if case.outcome in (Outcome.FAILED, Outcome.KNOWN_DEFECT) or (case.outcome is Outcome.NOT_RUN and case.reason):
-            if case.outcome is Outcome.FAILED:
-                console.print()
+        # The table of the cases has the reason of those that have no more to say.
+        if case.outcome is Outcome.FAILED or (case.outcome is not Outcome.PASSED and not whole):
             label = Text(str(case.outcome), style=STYLES[case.outcome])
+            console.print()
             console.print(Text.assemble(label, f" {suite.key}.{case.name}: {_why(case)}"), soft_wrap=True)
             for line in case.output if case.outcome is Outcome.FAILED else ():
                 console.print(f"    {_printable(line)}", soft_wrap=True)
@@ -55,27 +57,32 @@ def summary(report: CheckReport) -> str:
 
 
 def _cases(report: CheckReport, console: Console, terminal: bool) -> None:
-    table = _table(terminal, ("suite", "left"), ("case", "left"), ("outcome", "left"), ("ms", "right"))
+    from rich.text import Text
+
+    explained = any(case.outcome in (Outcome.KNOWN_DEFECT, Outcome.NOT_RUN) for _, case in report.cases)
+    heads = [("suite", "left"), ("case", "left"), ("outcome", "left"), ("ms", "right")]
+    table = _table(terminal, *heads, *([("reason", "left")] if explained else []))
     for suite, case in report.cases:
-        outcome = f"[{STYLES[case.outcome]}]{case.outcome}[/]"
-        table.add_row(_markup(suite.key), _markup(case.name), outcome, f"{case.seconds * 1000:.0f}")
+        outcome = Text(str(case.outcome), style=STYLES[case.outcome])
+        row = [_printable(suite.key), _printable(case.name), outcome, f"{case.seconds * 1000:.0f}"]
+        table.add_row(*row, *([_why(case)] if explained else []))
     console.print(table)
 
 
 def _suites(report: CheckReport, console: Console, terminal: bool) -> None:
+    from rich.text import Text
+
     heads = [("suite", "left"), ("mode", "left"), ("cases", "right")]
     heads += [(str(outcome), "right") for outcome in Outcome]
     heads += [] if report.pristine else [("calls upstream", "right"), ("corrected", "right")]
     table = _table(terminal, *heads)
     for suite in report.suites:
-        row = [_markup(suite.key), suite.mode, str(len(suite.cases)), *(_count(suite, outcome) for outcome in Outcome)]
+        row: list[str | Text] = [_printable(suite.key), suite.mode, str(len(suite.cases))]
+        for outcome in Outcome:
+            count = suite.count(outcome)
+            row.append(Text(str(count), style=STYLES[outcome] if count else ""))
         table.add_row(*row, *([] if report.pristine else [str(suite.upstream), str(suite.corrected)]))
     console.print(table)
-
-
-def _count(suite: SuiteResult, outcome: Outcome) -> str:
-    count = suite.count(outcome)
-    return f"[{STYLES[outcome]}]{count}[/]" if count else "0"
 
 
 def _why(case: CaseResult) -> str:
@@ -94,7 +101,7 @@ def _defects(report: CheckReport, console: Console) -> None:
         console.print(f"    {row.id} ({count}, {state}): {row.condition}: {row.reason}; {row.header}", soft_wrap=True)
 
 
-def _table(terminal: bool, *columns: tuple[str, str]):
+def _table(terminal: bool, *columns: tuple[str, str]) -> Table:
     from rich import box
     from rich.table import Table
 
@@ -102,12 +109,6 @@ def _table(terminal: bool, *columns: tuple[str, str]):
     for name, justify in columns:
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     return table
-
-
-def _markup(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(_printable(text))
 
 
 def _printable(text: str) -> str:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import make_tree
+from small_trees import make_tree
 
 from ptogen.backend import build, cpu_sim, probe
 from ptogen.errors import Diagnostic, ExitCode, PtogenError
@@ -15,9 +15,9 @@ from ptogen.report.model import Outcome
 
 SUMS = ["good", "wrong", "crash", "hang", "leave", "overflow", "last", "skipped", "absent"]
 SORTS = {
-    "floats": ["tsort32-float-index-bits"],
-    "broadcast": ["tsort32-idx-broadcast", "tsort32-float-index-bits"],
-    "halves": ["tsort32-half-blocks", "tsort32-half-index-bits"],
+    "floats": ["TSORT32_INDEX_VALUE"],
+    "broadcast": ["TSORT32_INDEX_VALUE", "TSORT32_IDX_SHAPE"],
+    "halves": ["TSORT32_INDEX_VALUE", "TSORT32_HALF_BLOCKS"],
 }
 
 
@@ -113,7 +113,7 @@ def test_calls_are_counted(report, headers, toolchain):
     assert calls.instruction == "TSORT32"
     assert calls.upstream + sum(calls.corrected.values()) == 3
     assert set(calls.corrected) <= present
-    assert calls.corrected.get("tsort32-idx-broadcast", 0) == ("tsort32-idx-broadcast" in present)
+    assert calls.corrected.get("TSORT32_IDX_SHAPE", 0) == ("TSORT32_IDX_SHAPE" in present)
 
 
 def test_pristine_headers_show_the_known_defects(tree, check, headers, toolchain):
@@ -132,7 +132,7 @@ def test_what_the_table_does_not_explain_stays_a_failure(tree, check, monkeypatc
     monkeypatch.setattr(probe, "present", lambda compiler, headers: frozenset())
     found = check(tree, pristine=True, select="a2a3-sorts.broadcast")
     assert found.counts[Outcome.FAILED] == 1 and found.exit_code is ExitCode.FINDING
-    assert "tsort32-idx-broadcast" in {row.id for row in found.vanished}
+    assert "TSORT32_IDX_SHAPE" in {row.id for row in found.vanished}
 
 
 def test_only_what_changed_is_built_again(tmp_path, check):

@@ -22,20 +22,14 @@
 #include_next <pto/cpu/TSort32.hpp>
 #undef TSORT32_IMPL
 
+#ifndef PTOGEN_DEFECT_TSORT32_INDEX_VALUE
+#define PTOGEN_DEFECT_TSORT32_INDEX_VALUE 0
+#endif
 #ifndef PTOGEN_DEFECT_TSORT32_HALF_BLOCKS
 #define PTOGEN_DEFECT_TSORT32_HALF_BLOCKS 0
 #endif
-#ifndef PTOGEN_DEFECT_TSORT32_HALF_INDEX_BITS
-#define PTOGEN_DEFECT_TSORT32_HALF_INDEX_BITS 0
-#endif
-#ifndef PTOGEN_DEFECT_TSORT32_FLOAT_INDEX_BITS
-#define PTOGEN_DEFECT_TSORT32_FLOAT_INDEX_BITS 0
-#endif
-#ifndef PTOGEN_DEFECT_TSORT32_IDX_BROADCAST
-#define PTOGEN_DEFECT_TSORT32_IDX_BROADCAST 0
-#endif
-#ifndef PTOGEN_DEFECT_TSORT32_IDX_COLUMNS
-#define PTOGEN_DEFECT_TSORT32_IDX_COLUMNS 0
+#ifndef PTOGEN_DEFECT_TSORT32_IDX_SHAPE
+#define PTOGEN_DEFECT_TSORT32_IDX_SHAPE 0
 #endif
 
 namespace ptogen::sort32 {
@@ -56,20 +50,14 @@ struct Shape {
 template <std::size_t ValueBytes>
 const char* DefectOf(const Shape& shape)
 {
-    if (PTOGEN_DEFECT_TSORT32_IDX_BROADCAST && shape.idxRows == 1 && shape.rows > 1) {
-        return "tsort32-idx-broadcast";
-    }
-    if (PTOGEN_DEFECT_TSORT32_IDX_COLUMNS && shape.idxCols != shape.cols) {
-        return "tsort32-idx-columns";
+    if (PTOGEN_DEFECT_TSORT32_IDX_SHAPE && (shape.idxRows != shape.rows || shape.idxCols != shape.cols)) {
+        return "TSORT32_IDX_SHAPE";
     }
     if (PTOGEN_DEFECT_TSORT32_HALF_BLOCKS && ValueBytes == 2 && shape.cols > kBlock) {
-        return "tsort32-half-blocks";
+        return "TSORT32_HALF_BLOCKS";
     }
-    if (PTOGEN_DEFECT_TSORT32_HALF_INDEX_BITS && ValueBytes == 2) {
-        return "tsort32-half-index-bits";
-    }
-    if (PTOGEN_DEFECT_TSORT32_FLOAT_INDEX_BITS && ValueBytes == 4) {
-        return "tsort32-float-index-bits";
+    if (PTOGEN_DEFECT_TSORT32_INDEX_VALUE) {
+        return "TSORT32_INDEX_VALUE";
     }
     return nullptr;
 }

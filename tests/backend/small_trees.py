@@ -1,17 +1,12 @@
-"""Small ST trees made of the fixtures, and a way to compile one C++ program against the overlay."""
+"""Small ST trees made of the fixtures."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
-
-import pytest
-
-from ptogen.backend import compile, probe, runtime
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -54,20 +49,3 @@ def make_tree(
     (root / ".ptogen").mkdir(exist_ok=True)
     (root / ".ptogen" / f"{platform}-{name}.json").write_text(json.dumps(manifest), encoding="utf-8")
     return root
-
-
-@pytest.fixture
-def run_program(headers, toolchain, tmp_path):
-    """Compiles a program against the overlay, or pristine, and runs it with these variables."""
-
-    def run(text: str, *, pristine: bool = False, mode: str = "manual", **environment: str):
-        compiler = toolchain.compiler
-        defects = frozenset() if pristine else probe.present(compiler, headers)
-        options = runtime.options_of(runtime.Kind(mode, pristine, defects), compiler, headers)
-        source, binary = tmp_path / "program.cpp", tmp_path / "program"
-        source.write_text(text, encoding="utf-8")
-        built = compile.compile_program(compiler, source, binary, options)
-        assert built.returncode == 0, built.stderr
-        return subprocess.run([binary], capture_output=True, text=True, env=environment, timeout=60)
-
-    return run

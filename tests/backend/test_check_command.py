@@ -1,0 +1,111 @@
+"""``ptogen check`` and ``ptogen backend`` as a person calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_trees import make_tree
+
+from ptogen.backend import probe
+
+
+@pytest.fixture
+def ptogen(headers, toolchain):
+    """Runs the command line in a process of its own, with the headers at hand."""
+
+    def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "ptogen", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=300)
+
+    return run
+
+
+def test_a_tree_that_passes(ptogen, tmp_path):
+    tree = make_tree(tmp_path / "tree", "sums", ["good", "last"])
+    run = ptogen("check", tree, "--report", tmp_path / "report.xml")
+    assert run.returncode == 0, run.stderr
+    assert "2 passed in" in run.stdout and "running 2 cases" in run.stderr
+    assert 'tests="2" failures="0"' in (tmp_path / "report.xml").read_text()
+
+
+def test_a_tree_that_fails(ptogen, tmp_path):
+    tree = make_tree(tmp_path, "sums", ["good", "wrong"])
+    run = ptogen("check", tree, "--format", "json")
+    assert run.returncode == 1
+    assert json.loads(run.stdout)["counts"]["failed"] == 1
+
+
+def test_a_spec(ptogen, tmp_path, headers, toolchain):
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        "op: tsort32\nplatform: [a2a3, cpu]\ncases:\n"
+        "  - {dtype: float32, rows: 2, cols: 13}\n"
+        "  - {dtype: float16, rows: 2, cols: 64, idx: broadcast}\n"
+    )
+    run = ptogen("check", spec, "--format", "json")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert json.loads(run.stdout)["counts"]["passed"] == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["spec.yaml"]
+    again = ptogen("check", spec, "--pristine", "--format", "json")
+    assert again.returncode == 0, again.stdout + again.stderr
+    data = json.loads(again.stdout)
+    present = probe.present(toolchain.compiler, headers)
+    assert data["counts"]["failed"] == 0
+    assert (data["counts"]["known-defect"] > 0) is bool(present)
+    assert {row["id"] for row in data["defects"] if row["present"]} == present
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--report", "report.txt"), "ends neither in .json nor in .xml"),
+        (("--jobs", "0"), "0 is not in the range"),
+        (("--pto-isa", "/nowhere"), "PTG501: --pto-isa"),
+        (("--compiler", "no-such-compiler"), "PTG502: --compiler no-such-compiler does not serve"),
+        (("--select", "nothing"), "PTG507: no case matches 'nothing'"),
+    ],
+)
+def test_what_cannot_be_served(ptogen, tmp_path, arguments, words):
+    run = ptogen("check", make_tree(tmp_path, "sums", ["good"]), *arguments)
+    assert run.returncode == 2 and words in run.stderr, run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_nothing_there(ptogen, tmp_path):
+    run = ptogen("check", tmp_path)
+    assert run.returncode == 2 and "PTG507: no manifest of ptogen is here" in run.stderr
+
+
+def test_a_cxx_that_does_not_serve_is_noted(ptogen, tmp_path):
+    run = ptogen("check", make_tree(tmp_path, "sums", ["good"]), CXX="no-such-compiler")
+    assert run.returncode == 0
+    assert "note PTG502: CXX=no-such-compiler does not serve: not found; using" in run.stderr
+
+
+def test_backend_list(ptogen, headers, toolchain):
+    run = ptogen("backend", "list", "--format", "json")
+    assert run.returncode == 0, run.stderr
+    data = json.loads(run.stdout)
+    assert data["headers"]["include"] == str(headers.include)
+    assert [row["path"] for row in data["compilers"] if row["chosen"]][0] == toolchain.compiler.command[0]
+    assert [row["name"] for row in data["tools"] if row["place"]] == ["cmake", "ninja", "GoogleTest"]
+    present = probe.present(toolchain.compiler, headers)
+    assert {row["id"] for row in data["defects"] if row["present"]} == present
+    shown = ptogen("backend", "list").stdout
+    assert "pto-isa headers" in shown and "works" in shown and "TSORT32_HALF_BLOCKS" in shown
+
+
+def test_backend_list_without_headers(ptogen, tmp_path):
+    run = ptogen("backend", "list", PTOGEN_CACHE=str(tmp_path), PTO_ISA_ROOT="", ASCEND_HOME_PATH="")
+    assert run.returncode == 0 and "missing" in run.stdout and "ptogen backend fetch" in run.stdout
+    assert not list(tmp_path.glob("pto-isa/*/include"))
+
+
+def test_backend_fetch_twice_is_quick(ptogen):
+    run = ptogen("backend", "fetch")
+    assert run.returncode == 0 and "tilelang-ascend 0.1.4" in run.stdout, run.stderr

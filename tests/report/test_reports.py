@@ -1,0 +1,134 @@
+"""The forms of a report: text, JSON and JUnit."""
+
+from __future__ import annotations
+
+import io
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from ptogen import report as reports
+from ptogen.errors import Diagnostic, ExitCode, PtogenError
+from ptogen.report import text
+from ptogen.report.data import as_data
+from ptogen.report.junit import as_xml
+from ptogen.report.model import Calls, CaseResult, CheckReport, DefectRow, Outcome, SuiteResult, merge
+
+
+def make_report(**changes) -> CheckReport:
+    cases = (
+        CaseResult("good", Outcome.PASSED, 0.012),
+        CaseResult("bad", Outcome.FAILED, 0.5, None, "the test failed", ("row 1: <5> & \x1b[31m\x00", "[bold]x[/]")),
+        CaseResult("gone", Outcome.FAILED, 0.0, "PTG506", "ended by SIGSEGV"),
+        CaseResult("known", Outcome.KNOWN_DEFECT, 0.1, None, "OP_WRONG", defects=("OP_WRONG",)),
+        CaseResult("other", Outcome.NOT_RUN, reason="compiler: bfloat16 is not there"),
+    )
+    suite = SuiteResult("a5-op", "op", "a5", "manual", "OPTest", "tests/op", cases, (Calls("OP", 3, {"OP_WRONG": 4}),))
+    rows = (
+        DefectRow("OP_WRONG", "op", "always", "op.hpp:1", "wrong", True, 1),
+        DefectRow("OP_OLD", "op", "never", "op.hpp:2", "was wrong", False, 2),
+    )
+    facts = {"backend": "cpu-sim", "headers": "mine", "compiler": "g++", "pristine": False, "suites": (suite,)}
+    facts |= {"defects": rows, "notes": (Diagnostic("PTG111", "edited", severity="note"),), "seconds": 1.5}
+    return CheckReport(**{**facts, **changes})
+
+
+def shown(report: CheckReport) -> str:
+    stream = io.StringIO()
+    text.show(report, stream)
+    return stream.getvalue()
+
+
+def test_text_says_everything():
+    out = shown(make_report())
+    assert "1 passed, 2 failed, 1 known-defect, 1 not-run" in out
+    assert "3 by pto-isa, 4 by ptogen's corrections" in out
+    assert "failed a5-op.gone: PTG506: ended by SIGSEGV" in out
+    assert "compiler: bfloat16 is not there" in out
+    assert "OP_OLD (2 cases, vanished: these headers no longer have it)" in out
+    assert "    [bold]x[/]\n" in out, "what a program prints is no markup"
+
+
+def test_text_is_plain_where_no_terminal_is():
+    out = shown(make_report())
+    assert "\x1b" not in out and "\x00" not in out
+    assert not [line for line in out.splitlines() if line.startswith(("a5-op  good", "suite")) and "…" in line]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("value", "coloured"), [(None, True), ("1", False)])
+def test_colour_follows_no_color(monkeypatch, value, coloured):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if value:
+        monkeypatch.setenv("NO_COLOR", value)
+    stream = Terminal()
+    text.show(make_report(), stream)
+    assert ("\x1b[31m" in stream.getvalue() or "\x1b[1;31m" in stream.getvalue()) is coloured
+
+
+def test_many_cases_have_no_row_each():
+    (suite,) = make_report().suites
+    cases = tuple(CaseResult(f"case_{at}", Outcome.PASSED) for at in range(100)) + suite.cases
+    many = SuiteResult("a5-op", "op", "a5", "manual", "OPTest", "tests/op", cases)
+    out = shown(make_report(suites=(many,)))
+    assert "case_7" not in out and "failed a5-op.bad" in out and "known-defect a5-op.known: OP_WRONG" in out
+
+
+def test_json_holds_everything():
+    data = json.loads(json.dumps(as_data(make_report())))
+    assert data["counts"] == {"passed": 1, "failed": 2, "known-defect": 1, "not-run": 1}
+    (suite,) = data["suites"]
+    assert suite["calls"] == [{"instruction": "OP", "upstream": 3, "corrected": {"OP_WRONG": 4}}]
+    assert [case["outcome"] for case in suite["cases"]] == ["passed", "failed", "failed", "known-defect", "not-run"]
+    assert data["defects"][1]["present"] is False
+    assert data["notes"][0]["code"] == "PTG111"
+
+
+def test_junit_is_what_ci_systems_read():
+    root = ElementTree.fromstring(as_xml(make_report()).encode())
+    assert root.tag == "testsuites"
+    assert {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "5",
+        "failures": "1",
+        "errors": "1",
+        "skipped": "2",
+    }
+    (suite,) = root.findall("testsuite")
+    cases = {case.get("name"): case for case in suite.findall("testcase")}
+    assert cases["good"].get("classname") == "a5.OPTest" and cases["good"].get("time") == "0.012"
+    assert [child.tag for child in cases["good"]] == []
+    assert [child.tag for child in cases["bad"]] == ["failure", "system-out"]
+    assert cases["bad"][0].text.startswith("row 1: <5> & ")
+    assert cases["gone"].find("error").get("message") == "PTG506: ended by SIGSEGV"
+    assert cases["known"].find("skipped").get("message") == "known-defect: OP_WRONG"
+    assert cases["other"].find("skipped") is not None
+
+
+def test_exit_status():
+    assert make_report().exit_code is ExitCode.FINDING
+    (suite,) = make_report().suites
+    known = SuiteResult(
+        "k", "op", "a5", "manual", "OPTest", "t", tuple(c for c in suite.cases if c.name in ("good", "known"))
+    )
+    assert make_report(suites=(known,)).exit_code is ExitCode.OK
+
+
+def test_merge():
+    both = merge([make_report(), make_report()])
+    assert len(both.suites) == 2 and both.seconds == 3.0 and len(both.notes) == 1
+    assert [row.cases for row in both.defects] == [2, 4]
+
+
+def test_the_ending_chooses_the_form(tmp_path):
+    reports.write(make_report(), tmp_path / "new" / "report.xml")
+    assert (tmp_path / "new" / "report.xml").read_text().startswith("<?xml")
+    reports.write(make_report(), tmp_path / "report.json")
+    assert json.loads((tmp_path / "report.json").read_text())["backend"] == "cpu-sim"
+    with pytest.raises(PtogenError, match="PTG113"):
+        reports.write(make_report(), tmp_path / "report.json" / "report.json")
