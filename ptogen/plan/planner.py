@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ptogen.errors import Diagnostic, PtogenError
-from ptogen.ops.base import Op, Role
+from ptogen.ops.base import Op, Role, Tensor
 from ptogen.plan import layout
 from ptogen.plan.model import Affine, GmWindow, Instruction, KernelPlan, Load, Step, Store, Tile, Window
 from ptogen.plan.sync import Footprint, Span, synchronise
@@ -27,7 +27,7 @@ def plan_case(op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int) -
     Raises:
         PtogenError: PTG301, where the tiles do not fit; PTG302, where event ids run out.
     """
-    sizing = op.sizing(case, platform)
+    sizing, tensors = op.sizing(case, platform), op.tensors(case)
     pins = case.ub or {}
     tiles, program = tile(op.name, sizing, mode)
     lives = layout.lifetimes(program)
@@ -36,12 +36,12 @@ def plan_case(op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int) -
         raise PtogenError(_overflow(op, case, platform, mode, ub_bytes, tiles))
     if mode == "manual":
         roles = {operand.name: operand.role for operand in sizing.operands}
-        program = synchronise(program, lambda step: footprint(step, tiles, roles, op.tensors(case)), platform.event_ids)
+        program = synchronise(program, lambda step: footprint(step, tiles, roles, tensors), platform.event_ids)
     live = layout.live_bytes(tiles, lives)
-    return KernelPlan(case.name or "", op.name, platform.name, mode, ub_bytes, op.tensors(case), tiles, program, live)
+    return KernelPlan(case.name or "", op.name, platform.name, mode, ub_bytes, tensors, tiles, program, live)
 
 
-def footprint(step: Step, tiles: Iterable[Tile], roles: Mapping[str, Role], tensors: Iterable[Any]) -> Footprint:
+def footprint(step: Step, tiles: Iterable[Tile], roles: Mapping[str, Role], tensors: Iterable[Tensor]) -> Footprint:
     """What a step touches by the roles of its operands: inputs are read, outputs written, scratch both, each window as a whole."""
     by_name = {tile.name: tile for tile in tiles}
 

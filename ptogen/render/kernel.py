@@ -103,17 +103,17 @@ class _Body:
         elif isinstance(step, Barrier):
             self.lines.append(f"pipe_barrier({step.pipe});")
         else:
-            tiles = {operand: self._operand(operand, window) for operand, window in step.args}
+            before = len(self.lines)
+            tiles = {operand: self._operand(f"{operand}Part{self.parts}", window) for operand, window in step.args}
             types = {operand: self._type(self.plan.tile(window.tile), window) for operand, window in step.args}
-            self.parts += any(name.endswith(f"Part{self.parts}") for name in tiles.values())
+            self.parts += len(self.lines) > before
             self.lines += self.op.cpp(tiles, types, dict(step.attributes))
 
-    def _operand(self, operand: str, window: Window) -> str:
-        """The tile, or a tile of the window's shape at the window's address."""
+    def _operand(self, name: str, window: Window) -> str:
+        """The tile, or a tile called ``name`` of the window's shape at the window's address."""
         tile = self.plan.tile(window.tile)
         if (window.rows, window.cols, window.valid_cols) == (tile.rows, tile.cols, tile.valid_cols):
             return f"{tile.name}Tile"
-        name = f"{operand}Part{self.parts}"
         start = (window.row.times(tile.cols) + window.col).times(tile.dtype.bytes)
         address = Affine(tile.offset) + start
         terms = "".join(f" + {variable} * {factor}" for variable, factor in address.terms)
