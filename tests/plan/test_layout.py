@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from handmade import copy, load, store
+from programs import copy, load, store
 from hypothesis import given
 from hypothesis import strategies as st
 

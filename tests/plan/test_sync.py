@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from handmade import A2A3, COPY, copy, flags, load, order_findings, row, store, synchronised, tensors, tile
+from programs import A2A3, COPY, copy, flags, load, order_findings, row, store, synchronised, tensors, tile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
