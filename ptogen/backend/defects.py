@@ -27,10 +27,6 @@ class KnownDefect:
 
 def known() -> dict[str, KnownDefect]:
     """Every defect by its id, in the order of the catalogue."""
-    from ptogen.backend._tsort32_defects import DEFECTS
     from ptogen.ops import catalogue
 
-    rows = [(op.name, defect) for op in catalogue().values() for defect in op.defects]
-    ids = {defect.id for _, defect in rows}
-    rows += [("tsort32", defect) for defect in DEFECTS if defect.id not in ids]
-    return {defect.id: KnownDefect(op, defect) for op, defect in rows}
+    return {defect.id: KnownDefect(op.name, defect) for op in catalogue().values() for defect in op.defects}
