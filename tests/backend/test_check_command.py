@@ -25,16 +25,22 @@ def ptogen(headers, toolchain):
     return run
 
 
-def test_a_tree_that_passes(ptogen, tmp_path):
-    tree = make_tree(tmp_path / "tree", "sums", ["good", "last"])
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    """Where several tests in turn make their tree, so that its program is built once."""
+    return tmp_path_factory.mktemp("place")
+
+
+def test_a_tree_that_passes(ptogen, place, tmp_path):
+    tree = make_tree(place, "sums", ["good", "last"])
     run = ptogen("check", tree, "--report", tmp_path / "report.xml")
     assert run.returncode == 0, run.stderr
     assert "2 passed in" in run.stdout and "running 2 cases" in run.stderr
     assert 'tests="2" failures="0"' in (tmp_path / "report.xml").read_text()
 
 
-def test_a_tree_that_fails(ptogen, tmp_path):
-    tree = make_tree(tmp_path, "sums", ["good", "wrong"])
+def test_a_tree_that_fails(ptogen, place):
+    tree = make_tree(place, "sums", ["good", "wrong"])
     run = ptogen("check", tree, "--format", "json")
     assert run.returncode == 1
     assert json.loads(run.stdout)["counts"]["failed"] == 1
@@ -70,8 +76,8 @@ def test_a_spec(ptogen, tmp_path, headers, toolchain):
         (("--select", "nothing"), "PTG507: no case matches 'nothing'"),
     ],
 )
-def test_what_cannot_be_served(ptogen, tmp_path, arguments, words):
-    run = ptogen("check", make_tree(tmp_path, "sums", ["good"]), *arguments)
+def test_what_cannot_be_served(ptogen, place, arguments, words):
+    run = ptogen("check", make_tree(place, "sums", ["good"]), *arguments)
     assert run.returncode == 2 and words in run.stderr, run.stderr
     assert "Traceback" not in run.stderr
 
@@ -81,8 +87,8 @@ def test_nothing_there(ptogen, tmp_path):
     assert run.returncode == 2 and "PTG507: no manifest of ptogen is here" in run.stderr
 
 
-def test_a_cxx_that_does_not_serve_is_noted(ptogen, tmp_path):
-    run = ptogen("check", make_tree(tmp_path, "sums", ["good"]), CXX="no-such-compiler")
+def test_a_cxx_that_does_not_serve_is_noted(ptogen, place):
+    run = ptogen("check", make_tree(place, "sums", ["good"]), CXX="no-such-compiler")
     assert run.returncode == 0
     assert "note PTG502: CXX=no-such-compiler does not serve: not found; using" in run.stderr
 

@@ -37,6 +37,12 @@ def tree(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    """Where several tests in turn make their tree, so that its program is built once."""
+    return tmp_path_factory.mktemp("place")
+
+
+@pytest.fixture(scope="module")
 def check(headers, toolchain):
     """Checks a tree with what is at hand; tests run with variables that must not matter."""
 
@@ -135,8 +141,39 @@ def test_what_the_table_does_not_explain_stays_a_failure(tree, check, monkeypatc
     assert "TSORT32_IDX_SHAPE" in {row.id for row in found.vanished}
 
 
-def test_only_what_changed_is_built_again(tmp_path, check):
-    tree = make_tree(tmp_path, "sums", ["good"])
+def test_a_build_file_that_cmake_cannot_read(tmp_path, check):
+    make_tree(tmp_path, "sums", ["good"])
+    make_tree(
+        tmp_path, "sums", ["good"], platform="a5", edit=lambda place: (place / "CMakeLists.txt").write_text("pto_x(\n")
+    )
+    found = check(tmp_path)
+    assert cases(found, "a2a3-sums")["good"].outcome is Outcome.PASSED
+    assert cases(found, "a5-sums")["good"].code == "PTG505"
+
+
+def test_a_generator_that_fails(place, check):
+    script = "import sys\nsys.exit('no numbers today')\n"
+    tree = make_tree(place, "sums", ["good", "last"], edit=lambda suite: (suite / "gen_data.py").write_text(script))
+    for case in cases(check(tree), "a2a3-sums").values():
+        assert (case.code, case.output) == ("PTG506", ("no numbers today",))
+
+
+def test_data_of_an_earlier_run_is_not_used(place, check):
+    tree = make_tree(place, "sums", ["good"])
+    assert check(tree).counts[Outcome.PASSED] == 1
+    (next(tree.rglob("gen_data.py"))).write_text("pass\n")
+    assert check(tree).counts[Outcome.FAILED] == 1
+
+
+def test_fail_fast_leaves_the_rest(place, check):
+    tree = make_tree(place, "sums", ["good", "wrong", "last"])
+    found = cases(check(tree, fail_fast=True), "a2a3-sums")
+    assert [case.outcome for case in found.values()] == [Outcome.PASSED, Outcome.FAILED, Outcome.NOT_RUN]
+    assert "--fail-fast" in found["last"].reason
+
+
+def test_only_what_changed_is_built_again(place, check):
+    tree = make_tree(place, "sums", ["good"])
     assert check(tree).counts[Outcome.PASSED] == 1
     built: list[str] = []
     second = check(tree, progress=type("P", (cpu_sim.Progress,), {"line": lambda self, text: built.append(text)})())
@@ -148,37 +185,6 @@ def test_only_what_changed_is_built_again(tmp_path, check):
     assert cases(third, "a2a3-sums")["good"].code == "PTG505"
     (note,) = third.notes
     assert note.severity == "note" and "sums_kernel.cpp" in str(note.position)
-
-
-def test_a_build_file_that_cmake_cannot_read(tmp_path, check):
-    make_tree(tmp_path, "sums", ["good"])
-    make_tree(
-        tmp_path, "sums", ["good"], platform="a5", edit=lambda place: (place / "CMakeLists.txt").write_text("pto_x(\n")
-    )
-    found = check(tmp_path)
-    assert cases(found, "a2a3-sums")["good"].outcome is Outcome.PASSED
-    assert cases(found, "a5-sums")["good"].code == "PTG505"
-
-
-def test_a_generator_that_fails(tmp_path, check):
-    script = "import sys\nsys.exit('no numbers today')\n"
-    tree = make_tree(tmp_path, "sums", ["good", "last"], edit=lambda place: (place / "gen_data.py").write_text(script))
-    for case in cases(check(tree), "a2a3-sums").values():
-        assert (case.code, case.output) == ("PTG506", ("no numbers today",))
-
-
-def test_data_of_an_earlier_run_is_not_used(tmp_path, check):
-    tree = make_tree(tmp_path, "sums", ["good"])
-    assert check(tree).counts[Outcome.PASSED] == 1
-    (next(tree.rglob("gen_data.py"))).write_text("pass\n")
-    assert check(tree).counts[Outcome.FAILED] == 1
-
-
-def test_fail_fast_leaves_the_rest(tmp_path, check):
-    tree = make_tree(tmp_path, "sums", ["good", "wrong", "last"])
-    found = cases(check(tree, fail_fast=True), "a2a3-sums")
-    assert [case.outcome for case in found.values()] == [Outcome.PASSED, Outcome.FAILED, Outcome.NOT_RUN]
-    assert "--fail-fast" in found["last"].reason
 
 
 @pytest.mark.parametrize(
