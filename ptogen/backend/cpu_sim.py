@@ -114,6 +114,11 @@ def _choose(tree: Path, select: str | None, only: Collection[str] | None) -> lis
         raise PtogenError(Diagnostic("PTG507", message, Position(str(tree)), hint=hint))
     chosen = []
     for manifest in manifests:
+        if not _is_whole(manifest):
+            message = "the manifest does not say what to run"
+            place = Position(str(tree / output.MANIFESTS / f"{manifest.key}.json"))
+            hint = "render the suite again with --force"
+            raise PtogenError(Diagnostic("PTG507", message, place, hint=hint))
         names = [str(case["name"]) for case in manifest.cases]
         prefixes = ("", f"{manifest.key}.", f"{manifest.suite['test_suite']}.")
         cases = [
@@ -128,6 +133,15 @@ def _choose(tree: Path, select: str | None, only: Collection[str] | None) -> lis
         message = f"no case matches {select!r}" if select is not None else "the suites have no cases"
         raise PtogenError(Diagnostic("PTG507", message, Position(str(tree)), details=(f"suites: {suites}",)))
     return chosen
+
+
+def _is_whole(manifest: Manifest) -> bool:
+    """Whether it has what a check reads of it."""
+    texts = (manifest.suite.get(name) for name in ("op", "platform", "mode", "name", "test_suite"))
+    names = [case.get("name") for case in manifest.cases]
+    plain = all(isinstance(name, str) and name.isidentifier() for name in [*names, manifest.suite.get("test_suite")])
+    size = manifest.suite.get("ub_bytes")
+    return all(isinstance(text, str) for text in texts) and plain and isinstance(size, int) and size > 0
 
 
 def _edited(tree: Path, manifests: Sequence[Manifest]) -> list[Diagnostic]:

@@ -117,6 +117,7 @@ def _all(job: Job, outcome: Outcome, code: str | None, reason: str, output: Sequ
 
 def _generate(job: Job) -> tuple[CaseResult, ...]:
     """Runs gen_data.py beside the program, as pto-isa's runners do; results only where it fails."""
+    job.work.mkdir(parents=True, exist_ok=True)
     for folder in job.work.glob(f"{job.manifest.suite['test_suite']}.*"):
         shutil.rmtree(folder, ignore_errors=True)
     script = job.source / "gen_data.py"

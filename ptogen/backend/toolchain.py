@@ -19,8 +19,8 @@ from ptogen.errors import Diagnostic, PtogenError
 CLANG_MINIMUM, GCC_MINIMUM = 15, 12
 """Oldest that are tried; the trial decides.
 
-pto-isa's own runner takes clang++ 15 and g++ 13. Tried on the pinned snapshot and on 3186c38: with the overlay g++ 12 and
-clang++ 16 do; clang++ 15 does not, because ``pto/cpu/TBinSOps.hpp`` leaves out a ``typename`` (P0634).
+pto-isa's own runner takes clang++ 15 and g++ 13. Tried on the pinned snapshot and on 3186c38: with the overlay g++ 12
+and clang++ 16 do; clang++ 15 does not, because ``pto/cpu/TBinSOps.hpp`` leaves out a ``typename`` (P0634).
 """
 
 LAUNCHERS = ("ccache", "distcc", "sccache")

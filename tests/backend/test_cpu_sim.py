@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -203,6 +204,18 @@ def test_nothing_to_check(tmp_path, check):
     make_tree(tmp_path, "sums", ["good"])
     with pytest.raises(PtogenError, match="PTG507: no case matches 'nothing'"):
         check(tmp_path, select="nothing")
+
+
+@pytest.mark.parametrize("damage", ['"op": 1', '"test_suite": "A.B"', '"ub_bytes": "many"', '"mode": null'])
+def test_a_manifest_that_says_too_little(tmp_path, check, damage):
+    tree = make_tree(tmp_path, "sums", ["good"])
+    path = tree / ".ptogen" / "a2a3-sums.json"
+    name = damage.split('"')[1]
+    data = json.loads(path.read_text())
+    data["suite"][name] = json.loads(f"{{{damage}}}")[name]
+    path.write_text(json.dumps(data))
+    with pytest.raises(PtogenError, match=r"a2a3-sums.json: error PTG507: the manifest does not say what to run"):
+        check(tree)
 
 
 def test_a_missing_file_is_noted(tmp_path, check):
