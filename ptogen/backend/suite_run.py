@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ptogen.backend import gtest
 from ptogen.backend import run as running
+from ptogen.backend.gtest import CaseRun
 from ptogen.backend.project import Place
-from ptogen.backend.run import CaseRun
 from ptogen.errors import Diagnostic
 from ptogen.output import Manifest
 from ptogen.report.model import Calls, CaseResult, Outcome, SuiteResult
@@ -137,7 +138,7 @@ def _generate(job: Job) -> tuple[CaseResult, ...]:
     except subprocess.TimeoutExpired:
         return _all(job, Outcome.FAILED, "PTG506", f"gen_data.py gave no result after {GENERATOR_SECONDS:g} s", ())
     if made.returncode != 0:
-        lines = (made.stderr or made.stdout).splitlines()[-running.STDERR_LINES :]
+        lines = (made.stderr or made.stdout).splitlines()[-gtest.STDERR_LINES :]
         return _all(job, Outcome.FAILED, "PTG506", f"gen_data.py ended with status {made.returncode}", lines)
     return ()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ptogen.backend import run
+from ptogen.backend import gtest, run
 
 FAKE = Path(__file__).parent / "fixtures" / "fake_gtest.py"
 
@@ -84,7 +84,7 @@ def test_a_crash_after_the_last_test_is_seen(play):
 def test_a_flood_of_output_is_cut_and_no_mark(play):
     runs, _ = play({"another": "fail", "noisy": "noisy"})
     assert [case.status for case in runs.values()] == ["failed", "failed"]
-    assert len(runs["noisy"].output) <= run.OUTPUT_LINES
+    assert len(runs["noisy"].output) <= gtest.OUTPUT_LINES
     assert all(len(line) <= 500 for line in runs["noisy"].output)
 
 
