@@ -45,6 +45,7 @@ CODES: dict[str, str] = {
     "PTG205": "the input data cannot be used",
     "PTG301": "the tiles do not fit the unified buffer (UB)",
     "PTG302": "the flags need more event ids than the platform has",
+    "PTG303": "the target has no text for this plan",
     "PTG401": "a byte range lies outside UB",
     "PTG402": "an address is not aligned as the operand needs",
     "PTG403": "two tiles overlap while both are live",

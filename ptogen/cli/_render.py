@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,22 +52,60 @@ def plan_suites(suites: Sequence[Suite]) -> tuple[list[tuple[Suite, tuple[Kernel
     return planned, faults
 
 
+TARGETS = ("st", "pto-as", "pypto-pro")
+"""What a plan can become; each is a module of ``ptogen.render`` and a folder of templates."""
+
+
 def render_specs(
-    paths: Sequence[Path], *, ub_bytes: int | None = None, license_header: str | None = None
+    paths: Sequence[Path],
+    *,
+    ub_bytes: int | None = None,
+    license_header: str | None = None,
+    target: str = "st",
+    level: int | None = None,
 ) -> list[RenderedSuite]:
     """Loads, plans, checks and renders spec files.
+
+    Args:
+        paths: of the specs.
+        ub_bytes: capacity to plan for; default the platform's.
+        license_header: text to put on top of every file.
+        target: one of :data:`TARGETS`.
+        level: of the PTO assembly, for ``pto-as``.
 
     Raises:
         PtogenError: the faults of all files and of all suites.
     """
     suites, faults = load_specs(paths, ub_bytes)
     faults += collision_faults(suites)
+    renderer = import_module(f"ptogen.render.{target.replace('-', '_')}")
+    if hasattr(renderer, "mode"):
+        suites = [replace(suite, mode=renderer.mode(suite, level)) for suite in suites]
+        faults += _pin_faults(suites, target)
     planned, plan_faults = plan_suites(suites)
     if faults or plan_faults:
         raise PtogenError([*faults, *plan_faults])
-    from ptogen.render.st import render
+    options = {} if level is None else {"level": level}
+    rendered = []
+    for suite, plans in planned:
+        try:
+            rendered.append(renderer.render(suite, plans, license_header=license_header, **options))
+        except PtogenError as error:
+            faults += error.diagnostics
+    if faults:
+        raise PtogenError(faults)
+    return rendered
 
-    return [render(suite, plans, license_header=license_header) for suite, plans in planned]
+
+def _pin_faults(suites: Sequence[Suite], target: str) -> list[Diagnostic]:
+    """PTG204 for pinned addresses where a target wants a plan in auto mode, whose addresses nobody checks."""
+    message = f"{target} wants this case planned in auto mode, where addresses cannot be pinned"
+    return [
+        Diagnostic("PTG204", message, suite.position(number, "ub"), hint="leave `ub` out")
+        for suite in suites
+        for number, case in enumerate(suite.cases)
+        if case.ub and suite.mode == "auto"
+    ]
 
 
 def collision_faults(suites: Sequence[Suite]) -> list[Diagnostic]:

@@ -10,7 +10,7 @@ import click
 
 from ptogen import output
 from ptogen.cli import format_option, print_json, printable, table, ub_bytes_option
-from ptogen.cli._render import read_license_header, render_specs
+from ptogen.cli._render import TARGETS, read_license_header, render_specs
 
 if TYPE_CHECKING:
     from ptogen.render.suite import RenderedSuite
@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 @click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), default="generated", show_default=True, help="Where the tree goes."
+)
+@click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    default="st",
+    show_default=True,
+    help="What to render: C++ suites, PTO assembly, or pypto_pro modules (sort32 on a5).",
+)
+@click.option(
+    "--level",
+    type=click.IntRange(1, 3),
+    metavar="N",
+    help="Of the PTO assembly: 3 has the plan's addresses and flags, 2 has none, 1 is the documents' SSA form; "
+    "default 3 for mode manual and 2 for mode auto.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be written and write nothing.")
 @click.option(
@@ -42,6 +56,8 @@ def kernel(
     ctx: click.Context,
     specs: tuple[Path, ...],
     out: Path,
+    target: str,
+    level: int | None,
     dry_run: bool,
     diff: bool,
     check: bool,
@@ -53,11 +69,15 @@ def kernel(
     """Render specs into C++ suites.
 
     Writes the kernel, host program, build file and data generator of each suite, in the layout of pto-isa's system
-    tests, and touches only what changed. Files that a person edited are never overwritten without --force.
+    tests, and touches only what changed. Files that a person edited are never overwritten without --force. With
+    --target the same plan becomes PTO assembly or a pypto_pro module instead.
     """
     if dry_run + diff + check > 1:
         raise click.UsageError("--dry-run, --diff and --check exclude one another.")
-    suites = render_specs(specs, ub_bytes=ub_bytes, license_header=read_license_header(license_header))
+    if level is not None and target != "pto-as":
+        raise click.UsageError(f"--level belongs to --target pto-as; {target} has no levels.")
+    header = read_license_header(license_header)
+    suites = render_specs(specs, ub_bytes=ub_bytes, license_header=header, target=target, level=level)
     looking = dry_run or diff or check
     # An edited file is a difference to show, and a reason to stop only where it would be lost.
     changes = output.write(out, suites, dry_run=looking, force=force or diff or check)

@@ -240,6 +240,29 @@ class Arg:
 
 
 @dataclass(frozen=True)
+class Constant:
+    """What an instruction takes in PTO assembly besides tiles: ``name`` for the reader, ``value`` and ``type`` as written, such as 64 and i32."""
+
+    name: str
+    value: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """How PTO assembly says an instruction.
+
+    Attributes:
+        ins, outs: operand names, or constants, in the order of the text.
+        attributes: what stands in braces behind the ins, such as ``exhausted = false``.
+    """
+
+    ins: tuple[str | Constant, ...]
+    outs: tuple[str | Constant, ...]
+    attributes: str = ""
+
+
+@dataclass(frozen=True)
 class Rest:
     """A row of an op's table of what "exact" rests on.
 
@@ -328,6 +351,18 @@ class Op:
             attributes: as in :class:`Part`.
         """
         return [f"{self.instruction}({', '.join(tiles.values())});"]
+
+    def pto_as(
+        self, args: Mapping[str, Arg], attributes: Mapping[str, int | bool], platform: Platform
+    ) -> Assembly | Fault:
+        """How PTO assembly says one instruction, or why it has no text for it (PTG303).
+
+        Args:
+            args: its tiles by operand, in the order of its parameters.
+            attributes: as in :class:`Part`.
+            platform: whose rules the assembler applies.
+        """
+        return Assembly(tuple(name for name in args if name != "dst"), ("dst",))
 
     def golden_params(self, case: Any, base: Path) -> dict[str, Any]:
         """Keyword arguments, plain Python values, of ``generate`` in the golden module; ``base`` as in :meth:`rules`."""

@@ -34,10 +34,11 @@ def environment() -> jinja2.Environment:
 
 
 @functools.cache
-def template_digest() -> str:
-    """SHA-256 of the names and texts that a suite is rendered from: the ST templates and the golden sources."""
-    sources = [(f"st/{path.name}", path) for path in (template_root() / "st").glob("*.j2")]
-    sources += [(f"golden/{path.name}", path) for path in GOLDEN.glob("*.py")]
+def template_digest(folder: str = "st") -> str:
+    """SHA-256 of the names and texts that a target renders from: its templates and, for an ST, the golden sources."""
+    sources = [(f"{folder}/{path.name}", path) for path in (template_root() / folder).glob("*.j2")]
+    if folder == "st":
+        sources += [(f"golden/{path.name}", path) for path in GOLDEN.glob("*.py")]
     digest = hashlib.sha256()
     for name, path in sorted(sources):
         # Line ends are no part of a source: a checkout may have changed them.
