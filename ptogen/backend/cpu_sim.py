@@ -112,6 +112,13 @@ def _choose(tree: Path, select: str | None, only: Collection[str] | None) -> lis
         message = "no manifest of ptogen is here" if tree.is_dir() else "this is no directory"
         hint = "give a spec file, or the output directory of `ptogen kernel`"
         raise PtogenError(Diagnostic("PTG507", message, Position(str(tree)), hint=hint))
+    programs = [manifest for manifest in manifests if "target" not in manifest.suite]
+    if not programs:
+        held = ", ".join(f"{manifest.key} ({manifest.suite['target']})" for manifest in manifests)
+        message = f"nothing here is C++, which is what {NAME} runs: {held}"
+        hint = "render with `--target st` into this directory, or give the spec file"
+        raise PtogenError(Diagnostic("PTG507", message, Position(str(tree)), hint=hint))
+    manifests = programs
     chosen = []
     for manifest in manifests:
         if not _is_whole(manifest):
