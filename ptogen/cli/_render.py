@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,8 +78,8 @@ def render_specs(
     suites, faults = load_specs(paths, ub_bytes)
     faults += collision_faults(suites)
     renderer = import_module(f"ptogen.render.{target.replace('-', '_')}")
-    if hasattr(renderer, "mode"):
-        suites = [replace(suite, mode=renderer.mode(suite, level)) for suite in suites]
+    if hasattr(renderer, "prepare"):
+        suites = [renderer.prepare(suite, level) for suite in suites]
         faults += _pin_faults(suites, target)
     planned, plan_faults = plan_suites(suites)
     if faults or plan_faults:

@@ -364,6 +364,10 @@ class Op:
         """
         return Assembly(tuple(name for name in args if name != "dst"), ("dst",))
 
+    def in_pto_as(self) -> Op:
+        """The op as it is planned for PTO assembly, where the assembler wants larger tiles than the instruction needs."""
+        return self
+
     def golden_params(self, case: Any, base: Path) -> dict[str, Any]:
         """Keyword arguments, plain Python values, of ``generate`` in the golden module; ``base`` as in :meth:`rules`."""
         raise NotImplementedError

@@ -1,13 +1,15 @@
 """A suite as PTO assembly: one module, one function a case.
 
-The text is what PTOAS 0.27 reads (``tests/render/pto_as_parser.py`` holds its grammar), in the short form of tile types, which is also the form that it prints.
-Level 2 leaves addresses and flags to the assembler, level 3 takes them from the plan. Level 1 is the SSA form of the ISA's documents, which
-the assembler does not read.
+The text is what PTOAS 0.27 reads (``tests/render/pto_as_parser.py`` holds its grammar), with tile types in the short
+form, which is also the one that it prints. Level 2 leaves addresses and flags to the assembler, level 3 takes them from
+the plan; a window of a tile is there a tile of its own at a computed address. Level 1 is the SSA form of the ISA's
+documents, which the assembler does not read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ptogen.errors import Diagnostic, PtogenError
 from ptogen.ops.base import Constant, Fault, Op
@@ -58,14 +60,20 @@ NOTES = {
         "Level 1 (SSA) as the ISA's documents write it. The assembler has no such text and does not read this file:",
         "render level 2 or 3 for it. Valid regions are those of the views; scratch tiles are not named at this level.",
     ),
-    2: ("Level 2: the assembler places tiles and sets flags.", "ptoas --pto-arch={arch} --pto-level=level2 --enable-insert-sync {name}.pto"),
-    3: ("Level 3: addresses and flags are those of the plan.", "ptoas --pto-arch={arch} --pto-level=level3 {name}.pto"),
+    2: (
+        "Level 2: the assembler places tiles and sets flags.",
+        "ptoas --pto-arch={arch} --pto-level=level2 --enable-insert-sync {name}.pto",
+    ),
+    3: (
+        "Level 3: addresses and flags are those of the plan.",
+        "ptoas --pto-arch={arch} --pto-level=level3 {name}.pto",
+    ),
 }
 
 
-def mode(suite: Suite, level: int | None) -> str:
-    """The mode to plan in: the level's, where one was asked for."""
-    return MODES[level] if level else suite.mode
+def prepare(suite: Suite, level: int | None) -> Suite:
+    """The suite to plan: in the level's mode, where one was asked for, and with tiles that the assembler takes."""
+    return replace(suite, mode=MODES[level] if level else suite.mode, op=suite.op.in_pto_as())
 
 
 def render(

@@ -1,11 +1,13 @@
 """A suite as a pypto_pro module: one kernel a case (source: seeds 004, ``pypto_pro.language.sort32``).
 
-The plan is one in auto mode: ``auto_mutex`` orders the steps, a wide row is cut into tiles of its own, and the plan's addresses place them.
+The plan is one in auto mode: ``auto_mutex`` orders the steps, a wide row is cut into tiles of its own, and the plan's
+addresses place them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -28,9 +30,9 @@ DTYPES = {"float32": "pl.DT_FP32", "float16": "pl.DT_FP16", "uint32": "pl.DT_UIN
 LINE = 120
 
 
-def mode(suite: Suite, level: int | None) -> str:
-    """The mode to plan in."""
-    return "auto"
+def prepare(suite: Suite, level: int | None) -> Suite:
+    """The suite to plan, in auto mode."""
+    return replace(suite, mode="auto")
 
 
 def render(suite: Suite, plans: Sequence[KernelPlan], license_header: str | None = None) -> RenderedSuite:
@@ -53,10 +55,8 @@ def render(suite: Suite, plans: Sequence[KernelPlan], license_header: str | None
         faults.append(Diagnostic("PTG303", message, suite.marks.at(("platform",)), hint=f"platform: {PLATFORM}"))
     for number, plan in enumerate(plans):
         for one, two in _shared(plan.tiles):
-            message = (
-                f"{one.name} [{one.offset:#x}, {one.end:#x}) and {two.name} [{two.offset:#x}, {two.end:#x}) share bytes, "
-                "and auto_mutex orders the uses of one tile only"
-            )
+            ranges = " and ".join(f"{tile.name} [{tile.offset:#x}, {tile.end:#x})" for tile in (one, two))
+            message = f"{ranges} share bytes, and auto_mutex orders the uses of one tile only"
             faults.append(Diagnostic("PTG303", message, suite.position(number), hint="fewer rows or columns"))
     if faults:
         raise PtogenError(faults)

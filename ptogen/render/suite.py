@@ -12,13 +12,14 @@ class RenderedSuite:
     """The files of one suite and what a manifest records of them.
 
     Attributes:
-        key: unique in an output tree: ``<platform>-<name>``, with ``-<target>`` behind it where the target is not ``st``.
+        key: unique in an output tree: ``<platform>-<name>``, and behind it ``-<target>`` where that is not ``st``.
         directory: where the suite goes, relative to the output root, with forward slashes.
         files: text by path relative to the output root.
-        meta: JSON-ready facts: ``op``, ``platform``, ``mode``, ``name``, ``test_suite``, ``ub_bytes``, ``spec`` and ``templates`` (SHA-256 of
-            the suite's own content and of the templates), ``target`` where it is not ``st``, and ``cases``, a list of
-            ``{"name", "fields", "defects", "requires"}`` where ``fields`` are the case's spec fields, ``defects`` the ids of the simulator
-            defects that the case meets and ``requires`` what it needs of a host compiler beyond C++20.
+        meta: JSON-ready facts: ``op``, ``platform``, ``mode``, ``name``, ``test_suite``, ``ub_bytes``, ``spec`` and
+            ``templates`` (SHA-256 of the suite's own content and of the templates), ``target`` where it is not ``st``,
+            and ``cases``, a list of ``{"name", "fields", "defects", "requires"}`` where ``fields`` are the case's spec
+            fields, ``defects`` the ids of the simulator defects that the case meets and ``requires`` what it needs of a
+            host compiler beyond C++20.
     """
 
     key: str
