@@ -38,7 +38,7 @@ from ptogen.spec.load import load_text
 from ptogen.spec.model import Suite
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "plan"))
-import handmade  # noqa: E402
+import programs  # noqa: E402
 
 
 def prepared(level: int | None = None, **fields) -> tuple[Suite, tuple[KernelPlan, ...]]:
@@ -245,7 +245,7 @@ def combine(name: str) -> Combine:
 
 
 TILES = tuple(
-    replace(handmade.tile(name, offset), cols=cols, rows=1, valid_rows=1, valid_cols=cols)
+    replace(programs.tile(name, offset), cols=cols, rows=1, valid_rows=1, valid_cols=cols)
     for name, offset, cols in (("src0", 0, 128), ("src1", 512, 128), ("dst", 1024, 256), ("tmp", 2048, 256))
 )
 
@@ -284,7 +284,7 @@ def test_a_merge_of_one_list_has_its_block_length() -> None:
 def test_the_documents_name_no_tmp_at_level_1() -> None:
     plan = merge_plan("auto", {"dst": "dst", "tmp": "tmp", "src0": "src0", "src1": "src1"}, exhausted=False)
     loads = tuple(Load(whole(name), GmWindow("in", 1, 128)) for name in ("src0", "src1"))
-    tensor = replace(handmade.tensors("in")[0], rows=1, cols=128, valid_rows=1, valid_cols=128)
+    tensor = replace(programs.tensors("in")[0], rows=1, cols=128, valid_rows=1, valid_cols=128)
     text = hand_made(combine("tmrgsort"), replace(plan, tensors=(tensor,), program=(*loads, plan.program[0])), 1)
     (line,) = [line for line in text.splitlines() if "tmrgsort %" in line]
     assert line.strip().startswith("%dst, %executed = pto.tmrgsort %src0, %src1 {exhausted = false} : (!pto.tile<vec, ")
@@ -295,7 +295,7 @@ def test_the_documents_name_no_tmp_at_level_1() -> None:
 @pytest.mark.parametrize("name", ["tpartmin", "tpartmax", "tpartadd", "tpartmul"])
 def test_a_part_op_needs_no_words_of_its_own(name: str, mode: str) -> None:
     tiles = tuple(
-        replace(handmade.tile(own, 4096 * number), dtype=INT32, rows=32, cols=32, valid_rows=rows, valid_cols=30)
+        replace(programs.tile(own, 4096 * number), dtype=INT32, rows=32, cols=32, valid_rows=rows, valid_cols=30)
         for number, (own, rows) in enumerate((("src0", 31), ("src1", 7), ("dst", 31)))
     )
     windows = {tile.name: Window(tile.name, 32, 32, tile.valid_rows, tile.valid_cols) for tile in tiles}
@@ -309,20 +309,20 @@ def test_nested_loops_flags_and_parts_of_gm() -> None:
     """Rows of a tile in two loops, at addresses and at places of GM that depend on their variables."""
 
     def row(name: str, place: Affine) -> Window:
-        return Window(name, 1, handmade.COLS, 1, handmade.COLS, place)
+        return Window(name, 1, programs.COLS, 1, programs.COLS, place)
 
     outer, both = Affine(0, (("i", 1),)), Affine(1, (("i", 1), ("j", 1)))
     args = (("dst", row("b", outer)), ("src0", row("a", both)), ("src1", row("a", Affine(2))))
     body = (
-        Load(row("a", outer), GmWindow("in", 1, handmade.COLS, outer)),
+        Load(row("a", outer), GmWindow("in", 1, programs.COLS, outer)),
         SetFlag(Pipe.MTE2, Pipe.V, 3),
         WaitFlag(Pipe.MTE2, Pipe.V, 3),
         Loop("j", 2, (Instruction("tpartadd", args), Barrier(Pipe.V))),
         Store(GmWindow("out", 1, 4, outer, Affine(4)), replace(row("b", outer), valid_cols=4)),
     )
-    tiles = (handmade.tile("a", 64), handmade.tile("b", 1024))
+    tiles = (programs.tile("a", 64), programs.tile("b", 1024))
     program = (Loop("i", 2, body), Loop("i", 1, (Barrier(Pipe.MTE2),)))
-    plan = KernelPlan("case", "tpartadd", "a2a3", "manual", 4096, handmade.tensors("in", "out"), tiles, program, 0)
+    plan = KernelPlan("case", "tpartadd", "a2a3", "manual", 4096, programs.tensors("in", "out"), tiles, program, 0)
     hold(plan, read(hand_made(combine("tpartadd"), plan), 3).functions["case"].events())
 
 
@@ -345,17 +345,17 @@ def test_what_an_op_has_no_text_for_is_refused_at_its_field() -> None:
 
 
 def test_a_part_of_a_tile_takes_an_address() -> None:
-    part = Window("a", 1, handmade.COLS, 1, handmade.COLS)
-    tiles = (handmade.tile("a", 0), handmade.tile("b", 96))
+    part = Window("a", 1, programs.COLS, 1, programs.COLS)
+    tiles = (programs.tile("a", 0), programs.tile("b", 96))
     step = Instruction("tpartadd", (("dst", part), ("src0", part), ("src1", part)))
     plan = KernelPlan("case", "tpartadd", "a2a3", "auto", 4096, (), tiles, (step,), 0)
     assert "src0 is 1x8 of a, which takes an address to say" in refusal(combine("tpartadd"), plan, 2)
 
 
 def test_nothing_to_move_is_refused() -> None:
-    window = Window("a", handmade.ROWS, handmade.COLS, 0, handmade.COLS)
-    step = Load(window, GmWindow("in", 0, handmade.COLS))
-    plan = KernelPlan("case", "x", "a2a3", "manual", 96, handmade.tensors("in"), (handmade.tile("a", 0),), (step,), 0)
+    window = Window("a", programs.ROWS, programs.COLS, 0, programs.COLS)
+    step = Load(window, GmWindow("in", 0, programs.COLS))
+    plan = KernelPlan("case", "x", "a2a3", "manual", 96, programs.tensors("in"), (programs.tile("a", 0),), (step,), 0)
     assert "in has 0x8 elements to move; the assembler moves at least 1x1" in refusal(combine("x"), plan)
 
 
