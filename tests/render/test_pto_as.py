@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from assembled import check, hold, prepared, said, text_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pto_as_parser import ELEMENTS as SIZES
-from pto_as_parser import Event, Gm, Rejected, Tile, TileBuf, read
+from pto_as_parser import Rejected, read
 
-from ptogen.check import check_suite
 from ptogen.dtypes import DTYPES, INT32
 from ptogen.errors import PtogenError
 from ptogen.ops.base import Assembly, Constant, Fault, Op
-from ptogen.plan import plan_suite
 from ptogen.plan.model import (
     Affine,
     Barrier,
@@ -30,95 +28,13 @@ from ptogen.plan.model import (
     Store,
     WaitFlag,
     Window,
-    unroll,
 )
 from ptogen.platforms import Pipe
 from ptogen.render import pto_as
 from ptogen.spec.load import load_text
-from ptogen.spec.model import Suite
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "plan"))
 import programs  # noqa: E402
-
-
-def prepared(level: int | None = None, **fields) -> tuple[Suite, tuple[KernelPlan, ...]]:
-    (suite,) = load_text(json.dumps({"op": "tsort32", "platform": "a2a3", **fields}), "spec.yaml", Path())
-    suite = pto_as.prepare(suite, level)
-    plans = plan_suite(suite)
-    check_suite(suite, plans)
-    return suite, plans
-
-
-def text_of(suite: Suite, plans: tuple[KernelPlan, ...], level: int | None = None) -> str:
-    (text,) = pto_as.render(suite, plans, level=level).files.values()
-    return text
-
-
-# What the text says, against the plan
-
-
-def tile_of(plan: KernelPlan, window: Window, variables) -> tuple[int | None, TileBuf]:
-    tile = plan.tile(window.tile)
-    start = (window.row.at(variables) * tile.cols + window.col.at(variables)) * tile.dtype.bytes
-    element = pto_as.ELEMENTS[tile.dtype.name]
-    kind = TileBuf("vec", element, window.rows, window.cols, window.valid_rows, window.valid_cols)
-    return (tile.offset + start if plan.mode == "manual" else None), kind
-
-
-def gm_of(plan: KernelPlan, window: GmWindow, variables) -> Gm:
-    tensor = plan.tensor(window.tensor)
-    offsets = window.row.at(variables), window.col.at(variables)
-    shape, strides = (tensor.rows, tensor.cols), (tensor.cols, 1)
-    return Gm(f"%{tensor.name}_gm", shape, strides, offsets, (window.rows, window.cols))
-
-
-def said(value: Tile | Gm | int) -> object:
-    return (value.address, value.type) if isinstance(value, Tile) else value
-
-
-def hold(plan: KernelPlan, events: list[Event]) -> None:
-    """Every event is a step of the plan, in its order, with its tiles, addresses, parts of GM, roles, pipes and ids."""
-    steps = list(unroll(plan.program))
-    assert len(events) == len(steps)
-    for event, (step, variables, _) in zip(events, steps, strict=True):
-        if isinstance(step, (Load, Store)):
-            sides = [said(one) for one in (*event.ins, *event.outs)]
-            if isinstance(step, Load):
-                expected = "tload", [gm_of(plan, step.src, variables), tile_of(plan, step.dst, variables)]
-            else:
-                expected = "tstore", [tile_of(plan, step.src, variables), gm_of(plan, step.dst, variables)]
-            assert (event.name, sides) == expected
-        elif isinstance(step, Instruction):
-            windows = {name: tile_of(plan, window, variables) for name, window in step.args}
-            assert event.name == step.op
-            assert [said(one) for one in event.outs if isinstance(one, Tile)] == [windows["dst"]]
-            ins = [said(one) for one in event.ins if isinstance(one, Tile)]
-            tmp = [windows.pop("tmp")] if "tmp" in windows else []
-            assert ins == [windows[name] for name in windows if name != "dst"] + tmp
-        elif isinstance(step, (SetFlag, WaitFlag)):
-            name = "set_flag" if isinstance(step, SetFlag) else "wait_flag"
-            assert event == Event(name, attributes=(step.src.value, step.dst.value, step.event))
-        else:
-            assert isinstance(step, Barrier) and event == Event("barrier", attributes=(step.pipe.value,))
-
-
-def check(level: int, **fields) -> str:
-    suite, plans = prepared(level, **fields)
-    text = text_of(suite, plans, level)
-    module = read(text, level)
-    assert module.arch == {"a2a3": "a3", "a5": "a5"}[suite.platform.name]
-    assert list(module.functions) == [plan.case for plan in plans]
-    for plan in plans:
-        function = module.functions[plan.case]
-        assert {name: kind.dtype for name, kind in function.parameters.items()} == {
-            f"%{tensor.name}_gm": pto_as.ELEMENTS[tensor.dtype.name] for tensor in plan.tensors
-        }
-        assert list(function.parameters) == [f"%{tensor.name}_gm" for tensor in plan.tensors]
-        hold(plan, function.events())
-    with pytest.raises(Rejected):
-        read(text, 5 - level)
-    return text
-
 
 SHAPES = [
     {"dtype": "float32", "rows": 2, "cols": 13},
