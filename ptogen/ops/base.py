@@ -241,7 +241,12 @@ class Arg:
 
 @dataclass(frozen=True)
 class Constant:
-    """What an instruction takes in PTO assembly besides tiles: ``name`` for the reader, ``value`` and ``type`` as written, such as 64 and i32."""
+    """What an instruction takes in PTO assembly besides tiles.
+
+    Attributes:
+        name: for the reader of the text.
+        value, type: as written, such as 64 and i32.
+    """
 
     name: str
     value: str
@@ -365,7 +370,7 @@ class Op:
         return Assembly(tuple(name for name in args if name != "dst"), ("dst",))
 
     def in_pto_as(self) -> Op:
-        """The op as it is planned for PTO assembly, where the assembler wants larger tiles than the instruction needs."""
+        """The op to plan for PTO assembly, where the assembler wants larger tiles than the instruction needs."""
         return self
 
     def golden_params(self, case: Any, base: Path) -> dict[str, Any]:
