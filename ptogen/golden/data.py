@@ -11,6 +11,12 @@ import numpy as np
 
 FLOATS = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
 
+# A record is the value's bits, zero bytes up to 4, and the index.
+RECORDS = {
+    "float32": np.dtype([("value", "<f4"), ("index", "<u4")]),
+    "float16": np.dtype([("value", "<f2"), ("padding", "<u2"), ("index", "<u4")]),
+}
+
 # Streams of random bits: what is drawn for one purpose never depends on what is drawn for another.
 VALUES, EXPONENTS, PLACES, OUTSIDE, INDICES = range(5)
 

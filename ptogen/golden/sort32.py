@@ -7,15 +7,9 @@ import io
 
 import numpy as np
 
-from ptogen.golden.data import FLOATS, float_values, large_floats, shuffled_indices
+from ptogen.golden.data import FLOATS, RECORDS, float_values, large_floats, shuffled_indices
 
 BLOCK = 32
-
-# A record is the value's bits, zero bytes up to 4, and the index.
-RECORDS = {
-    "float32": np.dtype([("value", "<f4"), ("index", "<u4")]),
-    "float16": np.dtype([("value", "<f2"), ("padding", "<u2"), ("index", "<u4")]),
-}
 
 
 def sort32(src: np.ndarray, idx: np.ndarray) -> np.ndarray:

@@ -382,7 +382,7 @@ class Op:
         raise NotImplementedError
 
     def resized(self, case: Any, rows: int, cols: int) -> Any:
-        """The same case with another size, for a hint."""
+        """The same case with another size, for a hint; one that breaks a rule is not proposed."""
         raise NotImplementedError
 
     def requires(self, case: Any) -> tuple[str, ...]:
@@ -397,6 +397,16 @@ class Op:
 def align_up(value: int, multiple: int) -> int:
     """The least multiple that is not below ``value``."""
     return -(-value // multiple) * multiple
+
+
+def common_suffix(case: CaseFields) -> str:
+    """The end of a default name that the fields of every case make: data, seed and pins where they are not the defaults."""
+    name = ""
+    if case.data != "random":
+        name += "_" + "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in Path(case.data).stem)
+    if case.seed:
+        name += f"_seed{case.seed}"
+    return name + ("_pinned" if case.ub else "")
 
 
 def pin_faults(case: CaseFields, sizing: Sizing) -> list[Fault]:

@@ -26,6 +26,7 @@ from ptogen.ops.base import (
     Sizing,
     Tensor,
     align_up,
+    common_suffix,
     data_faults,
     pin_faults,
 )
@@ -119,13 +120,7 @@ class Tsort32(Op):
             name += f"_valid_{case.valid[0]}x{case.valid[1]}"
         if case.idx == "broadcast":
             name += "_broadcast"
-        if case.data != "random":
-            name += "_" + "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in Path(case.data).stem)
-        if case.seed:
-            name += f"_seed{case.seed}"
-        if case.ub:
-            name += "_pinned"
-        return name
+        return name + common_suffix(case)
 
     def dtypes(self, platform: Platform) -> tuple[Dtype, ...]:
         # The simulator accepts int32, int16 and bfloat16 too; the ISA has only these (a2a3/TSort32.hpp CheckStatic, a5 the same).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from ptogen.errors import Diagnostic, PtogenError
@@ -76,9 +77,12 @@ def _overflow(op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int, t
         f"{tile.name:<{width}}  {tile.dtype.name:<8}  {f'{tile.rows}x{tile.cols}':>12}  {tile.bytes:>11,} B" for tile in tiles
     ]
     (row_field, rows), (col_field, cols) = op.shapes(case)
+    # A file of values has one shape only.
+    case = case.model_copy(update={"data": "random"})
 
     def fits(rows: int, cols: int) -> bool:
-        return _needed_bytes(op, op.resized(case, rows, cols), platform, mode) <= ub_bytes
+        other = op.resized(case, rows, cols)
+        return not op.rules(other, platform, mode, Path()) and _needed_bytes(op, other, platform, mode) <= ub_bytes
 
     def largest(limit: int, check: Any) -> int:
         """The largest value from ``limit`` down that fits, 0 for none: tmp shrinks where a row grows long, so size is not monotone."""

@@ -38,6 +38,7 @@ def _tensor(tensor: Tensor) -> dict[str, Any]:
         "cols": tensor.cols,
         "valid_rows": tensor.valid_rows,
         "valid_cols": tensor.valid_cols,
+        "masked": tensor.masked,
     }
 
 
