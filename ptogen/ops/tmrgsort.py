@@ -153,14 +153,10 @@ class Tmrgsort(Op):
     def cpp(self, tiles: Mapping[str, str], types: Mapping[str, str], attributes: Mapping[str, int | bool]) -> list[str]:
         """``exhausted`` cannot be deduced, so the multi variant names all its template arguments (pto/common/pto_instr.hpp:849)."""
         if "counts" in tiles:
-            return [
-                # In auto mode the simulator gives a tile its memory when data() is called, and SetValue does not call it.
-                f"(void){tiles['counts']}.data();",
-                *(
-                    f"{tiles['counts']}.SetValue({number}, executedNumList.mrgSortList{number});"
-                    for number in range(attributes["lists"])
-                ),
-            ]
+            counts = tiles["counts"]
+            values = [f"{counts}.SetValue({list_}, executedNumList.mrgSortList{list_});" for list_ in range(attributes["lists"])]
+            # In auto mode the simulator gives a tile its memory in data(), which SetValue does not call. The cost model has no memory.
+            return ["#ifndef __COSTMODEL", f"(void){counts}.data();", *values, "#endif"]
         if "tmp" not in tiles:
             return [f"{self.instruction}({tiles['dst']}, {tiles['src']}, {attributes['block_len']});"]
         dst, *others = tiles.values()
