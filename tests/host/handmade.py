@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,9 @@ SORTS: dict[str, dict[str, Any]] = {
     },
 }
 COPIES = ("float32", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint64")
+MASKED = "copy_masked"
+DEFINED = 41
+"""Bytes of the masked copy's golden that are defined, from the first on: ten elements of 4 bytes and one byte."""
 
 
 class HandmadeOp(Op):
@@ -73,6 +76,12 @@ def copy_plan(dtype: str) -> KernelPlan:
     return _plan(f"copy_{dtype}", tuple(Tensor(name, DTYPES[dtype], 3, 9, 2, 7, role) for name, role in roles))
 
 
+def masked_plan() -> KernelPlan:
+    """A copy of int32 of which only a prefix is defined."""
+    dst, src = copy_plan("int32").tensors
+    return _plan(MASKED, (replace(dst, masked=True), src))
+
+
 def sort_suite(name: str = "handmade") -> Suite:
     op = HandmadeOp(name, "TSORT32", Pipe.V, (), ())
     cases = tuple(CaseFields(name=case, seed=place) for place, case in enumerate(SORTS))
@@ -80,7 +89,7 @@ def sort_suite(name: str = "handmade") -> Suite:
 
 
 def host_text() -> str:
-    plans = [*map(sort_plan, SORTS), *map(copy_plan, COPIES)]
+    plans = [*map(sort_plan, SORTS), *map(copy_plan, COPIES), masked_plan()]
     return host.main_cpp(sort_suite(), plans, BANNER)
 
 
@@ -128,10 +137,12 @@ def fill_with_data(root: pathlib.Path) -> None:
     (root / "bin").mkdir(parents=True)
     (root / "gen_data.py").write_text(gen_data_text(), encoding="utf-8")
     subprocess.run([sys.executable, "-I", "gen_data.py"], cwd=root, check=True)
-    for number, dtype in enumerate(COPIES):
-        folder = root / f"HANDMADETest.copy_{dtype}"
+    copies = [(f"copy_{dtype}", DTYPES[dtype].bytes) for dtype in COPIES]
+    for number, (case, width) in enumerate([*copies, (MASKED, 4)]):
+        folder = root / f"HANDMADETest.{case}"
         folder.mkdir()
-        width = DTYPES[dtype].bytes
         src = np.random.RandomState(number).randint(0, 0x70, (3, 9, width)).astype(np.uint8)
         (folder / "input_src.bin").write_bytes(src.tobytes())
         (folder / "golden_dst.bin").write_bytes(src[:2, :7].tobytes())
+        if case == MASKED:
+            (folder / "mask_dst.bin").write_bytes(bytes([1]) * DEFINED + bytes(2 * 7 * width - DEFINED))

@@ -117,6 +117,10 @@ void Copy(size_t width, Shape shape, void* dstMemory, void* srcMemory)
         std::memcpy(dst + row * pitch, src + row * pitch, shape.validCols * width);
     }
     if (Fault("one_ulp")) dst[0] ^= 1;
+    // Of the masked copy row 0 is defined, and of row 1 three elements and a byte.
+    if (Fault("last_defined")) dst[pitch + 3 * width] ^= 1;
+    if (Fault("first_undefined")) dst[pitch + 3 * width + 1] ^= 1;
+    if (Fault("every_undefined")) std::memset(dst + pitch + 3 * width + 1, 0, 4 * width - 1);
     Spoil(dst, shape.rows * pitch, pitch, shape.validCols * width, src, shape.rows * pitch);
 }
 
@@ -134,4 +138,5 @@ void Launch_copy_int8(void* dst, void* src, void*) { Copy(1, {3, 9, 2, 7}, dst, 
 void Launch_copy_int16(void* dst, void* src, void*) { Copy(2, {3, 9, 2, 7}, dst, src); }
 void Launch_copy_int32(void* dst, void* src, void*) { Copy(4, {3, 9, 2, 7}, dst, src); }
 void Launch_copy_int64(void* dst, void* src, void*) { Copy(8, {3, 9, 2, 7}, dst, src); }
+void Launch_copy_masked(void* dst, void* src, void*) { Copy(4, {3, 9, 2, 7}, dst, src); }
 void Launch_copy_uint64(void* dst, void* src, void*) { Copy(8, {3, 9, 2, 7}, dst, src); }

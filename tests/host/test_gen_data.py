@@ -17,7 +17,9 @@ from handmade import BANNER, SORTS, HandmadeOp, gen_data_text, sort_plan, sort_s
 from ptogen.golden import sort32
 from ptogen.golden.values import load_values
 from ptogen.ops.base import Role
+from ptogen.plan import plan_suite
 from ptogen.render import host
+from ptogen.spec.load import load_text
 
 
 def run(text: str, folder: pathlib.Path, **environment: str) -> dict[str, bytes]:
@@ -56,6 +58,24 @@ def test_sizes_are_those_of_the_tensors(tmp_path: pathlib.Path) -> None:
                 assert len(files[f"HANDMADETest.{case}/golden_{tensor.name}.bin"]) == size
             else:
                 assert len(files[f"HANDMADETest.{case}/input_{tensor.name}.bin"]) == tensor.bytes
+
+
+def test_a_mask_is_a_file_of_its_own_as_long_as_its_golden(tmp_path: pathlib.Path) -> None:
+    spec = "op: tmrgsort\nplatform: a2a3\ndtype: float32\nvariant: multi\nlists: [6, 20]\nexhausted: true"
+    (suite,) = load_text(spec, "spec.yaml")
+    text = host.gen_data(suite, plan_suite(suite), BANNER)
+    formatted(text)
+    files = run(text, tmp_path / "out")
+    assert {name.split("/")[1]: len(content) for name, content in files.items()} == {
+        "input_src0.bin": 24,
+        "input_src1.bin": 80,
+        "golden_counts.bin": 8,
+        "golden_dst.bin": 104,
+        "mask_dst.bin": 104,
+    }
+    (mask,) = (content for name, content in files.items() if "mask" in name)
+    defined = mask.count(1)
+    assert 0 < defined < 104 and defined % 8 == 0 and mask == bytes([1]) * defined + bytes(104 - defined)
 
 
 def formatted(text: str) -> None:

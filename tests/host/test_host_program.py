@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from handmade import COPIES, SORTS, Workplace
+from handmade import COPIES, DEFINED, MASKED, SORTS, Workplace
 
 PARTS = ("f32_part", "f16_part")
 HALVES = ("f16_part", "f16_all")
@@ -23,7 +23,7 @@ def failed(workplace: Workplace, case: str, **environment: str) -> str:
 def test_right_kernels_pass(workplace: Workplace) -> None:
     done = workplace.run()
     assert done.returncode == 0, done.stdout
-    assert f"[  PASSED  ] {len(SORTS) + len(COPIES)} tests." in done.stdout
+    assert f"[  PASSED  ] {len(SORTS) + len(COPIES) + 1} tests." in done.stdout
     assert "held at exit: 0 buffers, 0 streams, 0 devices, 0 initializations" in done.stdout
 
 
@@ -143,7 +143,7 @@ def test_a_golden_nan_is_compared_by_its_bits(workplace: Workplace) -> None:
 
 
 FILES = [(case, name) for case in ("f32_part", "f16_all") for name in ("input_src", "input_idx", "golden_dst")]
-FILES += [("copy_int8", "input_src"), ("copy_int8", "golden_dst")]
+FILES += [("copy_int8", "input_src"), ("copy_int8", "golden_dst"), (MASKED, "golden_dst"), (MASKED, "mask_dst")]
 
 
 @pytest.mark.parametrize(("case", "name"), FILES)
@@ -162,6 +162,37 @@ def test_a_damaged_file_fails(workplace: Workplace, case: str, name: str, damage
     found = f"{len(bad[damage])} bytes" if damage in bad else "(no file that can be read|0 bytes)"
     assert re.search(rf"HANDMADETest\.{case}/{name}\.bin: expected {size} bytes, found {found}\n", text)
     assert not (workplace.data(case) / "output_dst.bin").exists()
+
+
+@pytest.mark.parametrize("fault", ["first_undefined", "every_undefined"])
+def test_undefined_bytes_of_a_masked_output_may_be_anything(workplace: Workplace, fault: str) -> None:
+    done = workplace.run(MASKED, HOST_FAULT=fault)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("one_ulp", r"dst: 1 difference:\n  dst\[row 0, column 0\]: golden "),
+        ("last_defined", r"dst: 1 difference:\n  dst\[row 1, column 3\]: golden "),
+        ("outside_columns", r"dst: 1 difference:\n  dst\[row 0, column 7\] outside the valid region: was written: "),
+        ("outside_rows", r"dst: 1 difference:\n  dst\[row 2, column 8\] outside the valid region: was written: "),
+        ("byte_after", r"dst: 1 difference:\n  dst, byte 1 after the tensor: was written: "),
+        ("unwritten", r"dst: 11 differences, the first:\n  dst\[row 0, column 0\]: .* is the fill: was not written\n"),
+    ],
+)
+def test_every_other_byte_of_a_masked_output_counts(workplace: Workplace, fault: str, message: str) -> None:
+    assert re.search(message, failed(workplace, MASKED, HOST_FAULT=fault))
+
+
+def test_the_mask_says_which_byte_counts(workplace: Workplace) -> None:
+    data = workplace.data(MASKED)
+    golden = bytearray((data / "golden_dst.bin").read_bytes())
+    for at in (0, DEFINED - 1, DEFINED, len(golden) - 1):
+        spoilt = bytearray(golden)
+        spoilt[at] ^= 1
+        (data / "golden_dst.bin").write_bytes(spoilt)
+        assert workplace.run(MASKED).returncode == (1 if at < DEFINED else 0), at
 
 
 def test_every_damaged_file_is_named_in_one_run(workplace: Workplace) -> None:

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable
 
 import pytest
-from handmade import BANNER, COPIES, HERE, SORTS, Workplace, compile_host, host_text
+from handmade import BANNER, COPIES, HERE, MASKED, SORTS, Workplace, compile_host, host_text
 
 from ptogen.backend.compile import OVERLAY
 from ptogen.backend.headers import Headers
@@ -19,7 +19,7 @@ from ptogen.render import environment
 
 def test_each_case_is_one_test_named_as_its_data_directory() -> None:
     tests = re.findall(r"^TEST_F\((\w+), (\w+)\)$", host_text(), re.MULTILINE)
-    assert tests == [("HANDMADETest", case) for case in [*SORTS, *(f"copy_{dtype}" for dtype in COPIES)]]
+    assert tests == [("HANDMADETest", case) for case in [*SORTS, *(f"copy_{dtype}" for dtype in COPIES), MASKED]]
 
 
 def test_launchers_are_declared_with_the_tensors_in_the_order_of_the_plan() -> None:
