@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from ptogen.check import check
+from ptogen.check.finding import Finding
 from ptogen.ops import catalogue
 from ptogen.plan.model import Barrier, Instruction, KernelPlan, Load, Loop, Program, SetFlag, Store, Tile, WaitFlag
 from ptogen.plan.planner import plan_case
 from ptogen.platforms import PLATFORMS
 
-TSORT32 = catalogue()["tsort32"]
-CASES = [
+SORTS = [
     ("a2a3", {"dtype": "float32", "rows": 2, "cols": 13}),
     ("a2a3", {"dtype": "float16", "rows": 4, "cols": 64, "idx": "broadcast"}),
     ("a2a3", {"dtype": "float16", "rows": 4, "cols": 64, "valid": (3, 50)}),
@@ -27,11 +27,26 @@ CASES = [
     ("cpu", {"dtype": "float16", "rows": 3, "cols": 100, "idx": "broadcast"}),
     ("cpu", {"dtype": "float32", "rows": 4, "cols": 33}),
 ]
+# Lists whose records fill their 32-byte blocks: then every block of tmp is needed.
+MERGES = [
+    ("a2a3", {"dtype": "float32", "variant": "single", "cols": 512, "block_len": 64}),
+    ("a5", {"dtype": "float16", "variant": "single", "cols": 256, "block_len": 64}),
+    ("a2a3", {"dtype": "float32", "variant": "multi", "lists": (64, 8, 1024)}),
+    ("kirin9030", {"dtype": "float16", "variant": "multi", "lists": (64, 128, 16, 32)}),
+    ("a2a3", {"dtype": "float32", "variant": "multi", "lists": (64, 128), "exhausted": True}),
+    ("a5", {"dtype": "float16", "variant": "multi", "lists": (64, 128, 16, 32), "exhausted": True}),
+    ("cpu", {"dtype": "float32", "variant": "multi", "lists": (64, 8, 16), "exhausted": True}),
+]
+CASES = [("tsort32", *case) for case in SORTS] + [("tmrgsort", *case) for case in MERGES]
 
 
-def planned(platform: str, fields: dict) -> KernelPlan:
-    row = PLATFORMS[platform]
-    return plan_case(TSORT32, TSORT32.Case(name="case", **fields), row, "manual", row.ub_bytes)
+def planned(op: str, platform: str, fields: dict) -> KernelPlan:
+    entry, row = catalogue()[op], PLATFORMS[platform]
+    return plan_case(entry, entry.Case(name="case", **fields), row, "manual", row.ub_bytes)
+
+
+def judged(plan: KernelPlan) -> list[Finding]:
+    return check(plan, catalogue()[plan.op], PLATFORMS[plan.platform])
 
 
 def edits(program: Program) -> Iterator[tuple[str, Program]]:
@@ -87,20 +102,20 @@ def mutants(plan: KernelPlan) -> Iterator[tuple[str, KernelPlan]]:
 
 
 MUTANTS = [
-    pytest.param(platform, mutant, id=f"{platform}-{'-'.join(map(str, fields.values()))}-{name}".replace(" ", "_"))
-    for platform, fields in CASES
-    for name, mutant in mutants(planned(platform, fields))
+    pytest.param(mutant, id=f"{op}-{platform}-{'-'.join(map(str, fields.values()))}-{name}".replace(" ", "_"))
+    for op, platform, fields in CASES
+    for name, mutant in mutants(planned(op, platform, fields))
 ]
 
 
-@pytest.mark.parametrize(("platform", "fields"), CASES)
-def test_the_plan_itself_is_sound(platform, fields):
-    assert check(planned(platform, fields), TSORT32, PLATFORMS[platform]) == []
+@pytest.mark.parametrize(("op", "platform", "fields"), CASES)
+def test_the_plan_itself_is_sound(op, platform, fields):
+    assert judged(planned(op, platform, fields)) == []
 
 
-@pytest.mark.parametrize(("platform", "mutant"), MUTANTS)
-def test_every_mutant_is_caught(platform, mutant):
-    assert check(mutant, TSORT32, PLATFORMS[platform])
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_every_mutant_is_caught(mutant):
+    assert judged(mutant)
 
 
 def test_there_are_mutants_of_every_kind():
