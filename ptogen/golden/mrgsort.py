@@ -1,4 +1,4 @@
-"""TMRGSORT: sorted lists of 8-byte records, merged descending by value; of equal values the lower list's comes first."""
+"""TMRGSORT: sorted lists of 8-byte records, merged descending by value; of equal values the lower list's is first."""
 
 from __future__ import annotations
 

@@ -400,10 +400,11 @@ def align_up(value: int, multiple: int) -> int:
 
 
 def common_suffix(case: CaseFields) -> str:
-    """The end of a default name that the fields of every case make: data, seed and pins where they are not the defaults."""
+    """The end of a default name that the fields of every case make: data, seed and pins that are not the defaults."""
     name = ""
     if case.data != "random":
-        name += "_" + "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in Path(case.data).stem)
+        stem = Path(case.data).stem
+        name += "_" + "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in stem)
     if case.seed:
         name += f"_seed{case.seed}"
     return name + ("_pinned" if case.ub else "")

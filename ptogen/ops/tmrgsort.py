@@ -38,13 +38,13 @@ BLOCKS = 4
 """Blocks that the single variant merges into one (seeds 001, variant A)."""
 
 BLOCK_MULTIPLE = 64
-"""Columns that ``block_len`` is a multiple of (seeds 001, constraints of the single list; a2a3/TMrgSort.hpp:291, an assertion of debug builds)."""
+"""``block_len`` is a multiple of it (seeds 001, single list; a2a3/TMrgSort.hpp:291, asserted in debug builds only)."""
 
 REPEAT_MAX = 255
 """Most groups of four blocks (seeds 001; 8 bits in a2a3/TMrgSort.hpp:295, a5/TMrgSort.hpp:273)."""
 
 RECORDS_MAX = 65_535
-"""Longest list: its length has 16 bits of one register (a2a3/TMrgSort.hpp:89, a5/TMrgSort.hpp:85)."""
+"""Longest list: its length has 16 bits of one register (a2a3/TMrgSort.hpp:88-89, a5/TMrgSort.hpp:84-85)."""
 
 A2A3_UB_SIZE = 196_608
 """``UB_SIZE`` of a2a3/TMrgSort.hpp:20."""
@@ -66,7 +66,9 @@ class TmrgsortCase(CaseFields):
     lists: Annotated[tuple[Count, ...], Field(min_length=2, max_length=4)] | None = Field(
         None, description="multi: valid columns of each list"
     )
-    exhausted: bool = Field(False, description="multi: stop when a list runs dry, and store how many records each has given")
+    exhausted: bool = Field(
+        False, description="multi: stop when a list runs dry, and store how many records each has given"
+    )
 
 
 FIELDS = {"single": ("cols", "block_len"), "multi": ("lists",)}
@@ -85,7 +87,8 @@ class Tmrgsort(Op):
         return name + ("_exhausted" if case.exhausted else "") + common_suffix(case)
 
     def dtypes(self, platform: Platform) -> tuple[Dtype, ...]:
-        # The simulator takes any type that divides 8 bytes; the ISA has only these (seeds 001; a2a3/TMrgSort.hpp:184, a5 the same).
+        # The simulator takes any type that divides 8 bytes; the ISA has only these (seeds 001; a2a3/TMrgSort.hpp:184,
+        # a5/TMrgSort.hpp:190).
         return (FLOAT32, FLOAT16)
 
     def rules(self, case: TmrgsortCase, platform: Platform, mode: str, base: Path) -> list[Fault]:
@@ -117,9 +120,10 @@ class Tmrgsort(Op):
         return tuple(tensors)
 
     def sizing(self, case: TmrgsortCase, platform: Platform) -> Sizing:
-        """Seeds 001: tmp has the columns of all sources together, and dst takes what is copied from tmp in blocks of 32 bytes.
+        """Seeds 001: tmp has the columns of all sources together; dst takes what is copied from it in 32-byte blocks.
 
-        The consumed counts come back in a variable of the kernel. A second instruction, on the scalar pipe, puts them into a tile of their own.
+        The consumed counts come back in a variable of the kernel. A second instruction, on the scalar pipe, puts them
+        into a tile of their own.
         """
         dtype = DTYPES[case.dtype]
 
@@ -150,12 +154,21 @@ class Tmrgsort(Op):
         family = {"a2a3": _effects_a2a3, "a5": _effects_npu, "cpu": _effects_cpu}[platform.family]
         return family(args, attributes)
 
-    def cpp(self, tiles: Mapping[str, str], types: Mapping[str, str], attributes: Mapping[str, int | bool]) -> list[str]:
-        """``exhausted`` cannot be deduced, so the multi variant names all its template arguments (pto/common/pto_instr.hpp:849)."""
+    def cpp(
+        self, tiles: Mapping[str, str], types: Mapping[str, str], attributes: Mapping[str, int | bool]
+    ) -> list[str]:
+        """``exhausted`` cannot be deduced, so the multi variant names all its template arguments.
+
+        Source: pto/common/pto_instr.hpp:847-889.
+        """
         if "counts" in tiles:
             counts = tiles["counts"]
-            values = [f"{counts}.SetValue({list_}, executedNumList.mrgSortList{list_});" for list_ in range(attributes["lists"])]
-            # In auto mode the simulator gives a tile its memory in data(), which SetValue does not call. The cost model has no memory.
+            values = [
+                f"{counts}.SetValue({list_}, executedNumList.mrgSortList{list_});"
+                for list_ in range(attributes["lists"])
+            ]
+            # In auto mode the simulator gives a tile its memory in data(), which SetValue does not call. The cost model
+            # has no memory at all.
             return ["#ifndef __COSTMODEL", f"(void){counts}.data();", *values, "#endif"]
         if "tmp" not in tiles:
             return [f"{self.instruction}({tiles['dst']}, {tiles['src']}, {attributes['block_len']});"]
@@ -191,7 +204,7 @@ class Tmrgsort(Op):
     def shapes(self, case: TmrgsortCase) -> tuple[tuple[str, int], tuple[str, int]]:
         if case.variant == "single":
             return ("rows", 1), ("cols", case.cols or 0)
-        return ("number of lists", len(_lists(case))), ("list", max(_lists(case)))
+        return ("lists", len(_lists(case))), ("columns of a list", max(_lists(case)))
 
     def resized(self, case: TmrgsortCase, rows: int, cols: int) -> TmrgsortCase:
         if case.variant == "single":
@@ -254,11 +267,14 @@ def _single_faults(case: TmrgsortCase, dtype: Dtype, platform: Platform) -> list
     cols, block = case.cols or 0, case.block_len or 0
     if block % BLOCK_MULTIPLE:
         near = _nearest(block, BLOCK_MULTIPLE, RECORDS_MAX * record_cols(dtype))
-        return [Fault("PTG202", "block_len", f"block_len {block} is not a multiple of {BLOCK_MULTIPLE}", f"nearest: {near}")]
-    if fault := _too_long("block_len", "a block", block, dtype):
+        return [
+            Fault("PTG202", "block_len", f"block_len {block} is not a multiple of {BLOCK_MULTIPLE}", f"nearest: {near}")
+        ]
+    if fault := _too_long("block_len", "a block", block, dtype, BLOCK_MULTIPLE):
         return [fault]
     group = BLOCKS * block
-    # UB limit of the document: src and dst together stay below UB_SIZE. Most of what breaks it does not fit either, which the planner says.
+    # UB limit of the document: src and dst together stay below UB_SIZE. What breaks it by more than reaching it does
+    # not fit, which the planner says.
     fits = (platform.ub_bytes - 1) // (2 * dtype.bytes) // group * group
     most = min(REPEAT_MAX * group, fits)
     if cols % group:
@@ -269,7 +285,8 @@ def _single_faults(case: TmrgsortCase, dtype: Dtype, platform: Platform) -> list
         return [Fault("PTG202", "cols", message, f"at most {most} columns at this block_len")]
     if 2 * cols * dtype.bytes == platform.ub_bytes:
         message = f"src and dst take all {platform.ub_bytes:,} B of UB on {platform}; TMRGSORT needs them to stay below"
-        return [Fault("PTG202", "cols", message, f"at most {most} columns at this block_len" if most else "make block_len smaller")]
+        hint = f"at most {most} columns at this block_len" if most else "make block_len smaller"
+        return [Fault("PTG202", "cols", message, hint)]
     return []
 
 
@@ -282,24 +299,27 @@ def _multi_faults(case: TmrgsortCase, dtype: Dtype) -> list[Fault]:
             message = f"list {number} has {cols} columns; a record of {dtype} takes {step}"
             near = _nearest(cols, step, RECORDS_MAX * step)
             faults.append(Fault("PTG202", f"lists.{number}", message, f"nearest: {near}"))
-        elif fault := _too_long(f"lists.{number}", f"list {number}", cols, dtype):
+        elif fault := _too_long(f"lists.{number}", f"list {number}", cols, dtype, step):
             faults.append(fault)
     return faults
 
 
-def _too_long(field: str, what: str, cols: int, dtype: Dtype) -> Fault | None:
+def _too_long(field: str, what: str, cols: int, dtype: Dtype, step: int) -> Fault | None:
     records = cols // record_cols(dtype)
     if records <= RECORDS_MAX:
         return None
     message = f"{what} of {records:,} records: its length has 16 bits, so at most {RECORDS_MAX:,}"
-    return Fault("PTG202", field, message, f"at most {RECORDS_MAX * record_cols(dtype)} columns")
+    return Fault("PTG202", field, message, f"at most {RECORDS_MAX * record_cols(dtype) // step * step} columns")
 
 
 # What the headers do. Offsets count from the first byte of each operand.
 
 
 def _effects_npu(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
-    """a5/TMrgSort.hpp and, the assertions aside, a2a3/TMrgSort.hpp. Only a2a3 has a barrier between the merge and the copy to dst."""
+    """a5/TMrgSort.hpp and, the assertions aside, a2a3/TMrgSort.hpp.
+
+    Only a2a3 has a barrier between the merge into tmp and the copy to dst.
+    """
     effects = _effects_multi(args, attributes) if "tmp" in args else _effects_single(args, attributes)
     return replace(effects, defects=(*_static_defects(args), *effects.defects))
 
@@ -315,10 +335,12 @@ def _static_defects(args: Mapping[str, Arg]) -> list[str]:
 
 
 def _effects_multi(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
-    """Merge into tmp, then copy the valid columns of dst in whole blocks (a2a3/TMrgSort.hpp:58-66,73-125; a5/TMrgSort.hpp:42-48,71-127).
+    """Merge into tmp, then copy the valid columns of dst in whole blocks.
 
-    With ``exhausted`` how much is merged depends on the values. What is claimed then is a merge that ends with the lists; the mask of the output
-    says what counts. The counts are read behind a flag of the header's own (``GetExhaustedData``).
+    With ``exhausted`` how much is merged depends on the values. What is claimed then is a merge of everything; the mask
+    of the output says what counts. The counts are read behind a flag of the header's own (``GetExhaustedData``).
+
+    Source: a2a3/TMrgSort.hpp:62-128, a5/TMrgSort.hpp:42-126.
     """
     dtype = args["dst"].dtype
     accesses, defects = [], []
@@ -334,10 +356,14 @@ def _effects_multi(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]
         if records == 0:
             defects.append(f"{name} has no record")
         if records > RECORDS_MAX:
-            defects.append(f"{records:,} records of {name} do not fit the 16 bits of its length and change the next list's")
+            defects.append(f"{records:,} records of {name} do not fit the 16 bits of its length")
     moved = args["dst"].valid_cols * dtype.bytes
     blocks = align_up(moved, UB_BLOCK_BYTES)
-    accesses += [Access("tmp", True, Region(0, merged)), Access("tmp", False, Region(0, moved)), Access("dst", True, Region(0, moved))]
+    accesses += [
+        Access("tmp", True, Region(0, merged)),
+        Access("tmp", False, Region(0, moved)),
+        Access("dst", True, Region(0, moved)),
+    ]
     if blocks > moved:
         rest = Region(moved, blocks - moved)
         accesses += [Access("tmp", False, rest, defined=False), Access("dst", True, rest, defined=False)]
@@ -346,9 +372,11 @@ def _effects_multi(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]
 
 
 def _effects_single(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
-    """Groups of four blocks, each merged in its place in dst (a2a3/TMrgSort.hpp:128-156,281-299; a5/TMrgSort.hpp:129-155,265-275).
+    """Groups of four blocks, each merged into its place in dst.
 
     The repeat is kept in 8 bits, and columns behind the last whole group are left out without a word.
+
+    Source: a2a3/TMrgSort.hpp:130-156,279-300; a5/TMrgSort.hpp:128-155,264-275.
     """
     dtype, cols = args["src"].dtype, args["src"].valid_cols
     block = attributes["block_len"]
@@ -360,7 +388,7 @@ def _effects_single(args: Mapping[str, Arg], attributes: Mapping[str, int | bool
     if block % BLOCK_MULTIPLE:
         defects.append(f"block_len {block} is not a multiple of {BLOCK_MULTIPLE}")
     if block // record_cols(dtype) > RECORDS_MAX:
-        defects.append(f"{block // record_cols(dtype):,} records of a block do not fit the 16 bits of its length and change the next one's")
+        defects.append(f"{block // record_cols(dtype):,} records of a block do not fit the 16 bits of its length")
     if cols % group:
         defects.append(f"the last {cols % group} of {cols} columns are no group of {group} and are left out")
     if repeat == 0:
@@ -368,11 +396,13 @@ def _effects_single(args: Mapping[str, Arg], attributes: Mapping[str, int | bool
     elif repeat != groups:
         defects.append(f"{groups} groups of {group} columns: the repeat has 8 bits, so {repeat} are merged")
     length = repeat * group * dtype.bytes
-    return Effects(Pipe.V, (Access("src", False, Region(0, length)), Access("dst", True, Region(0, length))), tuple(defects))
+    return Effects(
+        Pipe.V, (Access("src", False, Region(0, length)), Access("dst", True, Region(0, length))), tuple(defects)
+    )
 
 
 def _effects_a2a3(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
-    """With the assertion of debug builds on the sum of the tiles (a2a3/TMrgSort.hpp:218-222,243-246,266-268,286-288)."""
+    """With the assertion of debug builds on the sum of the tiles (a2a3/TMrgSort.hpp:218,244,266,286)."""
     effects = _effects_npu(args, attributes)
     counted = [name for name in args if name != "dst" or "tmp" not in args]
     total = sum(args[name].valid_cols * args[name].dtype.bytes for name in counted)
@@ -383,9 +413,10 @@ def _effects_a2a3(args: Mapping[str, Arg], attributes: Mapping[str, int | bool])
 
 
 def _effects_cpu(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
-    """The simulator (cpu/TMrgSort.hpp): it counts the columns of dst, merges straight into it and leaves tmp and flags alone.
+    """The simulator (cpu/TMrgSort.hpp): it counts the columns of dst and merges straight into it.
 
-    But kernels for it keep the forms of a2a3, so what a2a3 does to tmp, and its flag, are claimed here too.
+    It leaves tmp and flags alone; but kernels for it keep the forms of a2a3, so what a2a3 does to tmp, and its flag,
+    are claimed here too.
     """
     npu = _effects_a2a3(args, attributes)
     dtype, cols = args["dst"].dtype, args["dst"].valid_cols
@@ -413,11 +444,21 @@ OPS = (
         ),
         rests=(
             Rest("order", "descending by value; the records of each list in the order they have there", "document"),
-            Rest("ties", "of equal values in several lists (or blocks) the one of the lower list comes first", "assumed"),
+            Rest(
+                "ties", "of equal values in several lists (or blocks) the one of the lower list comes first", "assumed"
+            ),
             Rest("zeros", "-0.0 and +0.0 are equal values", "assumed"),
-            Rest("record bits", "value, padding and index are moved as they are, signed zeros and subnormals too", "assumed"),
+            Rest(
+                "record bits",
+                "value, padding and index are moved as they are, signed zeros and subnormals too",
+                "assumed",
+            ),
             Rest("NaN", "refused as input: its order is undefined", "assumed"),
-            Rest("exhausted: end", "the merge stops behind the record that empties a list", "document; behind which record: simulator"),
+            Rest(
+                "exhausted: end",
+                "the merge stops behind the record that empties a list",
+                "document; behind which record: simulator",
+            ),
             Rest("exhausted: counts", "records, not columns, that each list has given", "header"),
             Rest("exhausted: rest of dst", "undefined behind the merged records, not compared", "header"),
             Rest("counts without exhausted", "mean nothing and are not stored", "document"),

@@ -1,4 +1,4 @@
-"""The TMRGSORT golden against a merge of Python numbers that shares nothing with it, and against the document's words."""
+"""The TMRGSORT golden against a merge of Python numbers that shares nothing with it, and the document's words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def value(record: bytes, dtype: str) -> float:
 
 
 def merged_by_hand(lists: list[list[bytes]], dtype: str, exhausted: bool) -> tuple[list[bytes], list[int]]:
-    """The document: take the largest head, of equal ones that of the lower list; the records taken and how many of each list."""
+    """The records in order and how many are of each list: always the largest head, of equal ones the lower list's."""
     counts = [0] * len(lists)
     out: list[bytes] = []
     while any(count < len(one) for count, one in zip(counts, lists, strict=True)):
@@ -91,7 +91,15 @@ def test_lists_are_sorted_and_keep_their_records(case: tuple[str, list[np.ndarra
 
 
 def made(**fields) -> dict[str, np.ndarray]:
-    params = {"dtype": "float32", "variant": "multi", "repeats": 1, "exhausted": False, "data": "random", "seed": 0, **fields}
+    params = {
+        "dtype": "float32",
+        "variant": "multi",
+        "repeats": 1,
+        "exhausted": False,
+        "data": "random",
+        "seed": 0,
+        **fields,
+    }
     return generate(**params)
 
 
@@ -127,7 +135,9 @@ def test_single_merges_each_group_of_four_blocks(dtype: str, kind: str) -> None:
     for group in range(3):
         blocks = [src[start : start + 16] for start in range(group * 64, group * 64 + 64, 16)]
         for block in blocks:
-            assert [value(record, dtype) for record in block] == sorted((value(record, dtype) for record in block), reverse=True)
+            assert [value(record, dtype) for record in block] == sorted(
+                (value(record, dtype) for record in block), reverse=True
+            )
         expected += merged_by_hand(blocks, dtype, exhausted=False)[0]
     assert dst == expected
 
@@ -143,7 +153,12 @@ def test_indices_are_unique_shuffled_and_large() -> None:
 
 def test_kinds_mean_what_they_say() -> None:
     ahead = made(lists=[4, 9, 3], data="sorted", exhausted=True)
-    assert ahead["src0"]["value"].min() >= ahead["src1"]["value"].max() >= ahead["src1"]["value"].min() >= ahead["src2"]["value"].max()
+    assert (
+        ahead["src0"]["value"].min()
+        >= ahead["src1"]["value"].max()
+        >= ahead["src1"]["value"].min()
+        >= ahead["src2"]["value"].max()
+    )
     assert ahead["counts"].tolist() == [4, 0, 0]
     behind = made(lists=[4, 9, 3], data="reversed", exhausted=True)
     assert behind["counts"].tolist() == [0, 0, 3]

@@ -1,9 +1,8 @@
-"""TMRGSORT from the spec to the comparison of every byte, on the CPU backend: variants, lengths, data, dtypes, platforms."""
+"""TMRGSORT from the spec to the comparison of every byte, on the CPU backend."""
 
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 
 import pytest
 import yaml
@@ -28,7 +27,13 @@ RECORDS = [
 
 def single(platform: str) -> dict:
     cases = [
-        {"dtype": dtype, "variant": "single", "cols": 4 * block * repeats, "block_len": block, "data": KINDS[number % 5]}
+        {
+            "dtype": dtype,
+            "variant": "single",
+            "cols": 4 * block * repeats,
+            "block_len": block,
+            "data": KINDS[number % 5],
+        }
         for number, (dtype, block, repeats) in enumerate(product(DTYPES, (64, 128, 256), (1, 2, 5)))
     ]
     return {"op": "tmrgsort", "platform": platform, "name": "merge_single", "cases": cases}
@@ -40,14 +45,19 @@ def multi(platform: str, turn: int) -> dict:
     for number, (records, (dtype, exhausted)) in enumerate(product(RECORDS, product(DTYPES, (False, True)))):
         lists = [own * (2 if dtype == "float32" else 4) for own in records]
         kind = KINDS[(number // 4 + number + turn) % 5]
-        cases.append({"dtype": dtype, "variant": "multi", "lists": lists, "exhausted": exhausted, "data": kind, "seed": turn})
+        cases.append(
+            {"dtype": dtype, "variant": "multi", "lists": lists, "exhausted": exhausted, "data": kind, "seed": turn}
+        )
     return {"op": "tmrgsort", "platform": platform, "name": "merge_multi", "cases": cases}
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory, headers: Headers, toolchain: Toolchain) -> CheckReport:
     root = tmp_path_factory.mktemp("merge")
-    specs = [single("a2a3"), *(multi(platform, turn) for turn, platform in enumerate(("a2a3", "a5", "kirin9030", "cpu")))]
+    specs = [
+        single("a2a3"),
+        *(multi(platform, turn) for turn, platform in enumerate(("a2a3", "a5", "kirin9030", "cpu"))),
+    ]
     paths = []
     for number, spec in enumerate(specs):
         paths.append(root / f"{number}.yaml")
