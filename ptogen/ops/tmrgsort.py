@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +13,9 @@ from ptogen.dtypes import DTYPES, FLOAT16, FLOAT32, UINT32, Dtype
 from ptogen.ops.base import (
     Access,
     Arg,
+    Assembly,
     CaseFields,
+    Constant,
     Effects,
     Fault,
     Op,
@@ -75,7 +77,11 @@ FIELDS = {"single": ("cols", "block_len"), "multi": ("lists",)}
 """The fields of each variant; another variant's are refused."""
 
 
+@dataclass(frozen=True)
 class Tmrgsort(Op):
+    one_shape: bool = False
+    """Whether dst has the physical columns of tmp; at most a few blocks of 32 bytes more."""
+
     Case = TmrgsortCase
     golden_module = "mrgsort"
 
@@ -139,6 +145,8 @@ class Tmrgsort(Op):
             part = Part(0, total, ("dst", "src"), attributes=(("block_len", case.block_len or 0),))
             return Sizing((*inputs, dst), (part,))
         tmp = operand("tmp", Role.TMP, sum(source.cols for source in inputs))
+        if self.one_shape:
+            dst = replace(dst, cols=tmp.cols)
         merge = Part(0, total, ("dst", "tmp", *sources), attributes=(("exhausted", case.exhausted),))
         if not case.exhausted:
             return Sizing((*inputs, dst, tmp), (merge,))
@@ -178,6 +186,23 @@ class Tmrgsort(Op):
             "MrgSortExecutedNumList executedNumList;",
             f"{self.instruction}<{arguments}>({dst}, executedNumList, {', '.join(others)});",
         ]
+
+    def in_pto_as(self) -> Tmrgsort:
+        """The assembler wants dst and tmp in one physical shape (PTOAS 0.27, verifier)."""
+        return replace(self, one_shape=True)
+
+    def pto_as(
+        self, args: Mapping[str, Arg], attributes: Mapping[str, int | bool], platform: Platform
+    ) -> Assembly | Fault:
+        """tmp is the last of the ins. The executed counts are an operand that the assembler only reads."""
+        if "tmp" not in args:
+            return Assembly(("src", Constant("block_len", str(attributes["block_len"]), "i32")), ("dst",))
+        if attributes["exhausted"]:
+            message = "PTO assembly has no text that stores the consumed counts"
+            return Fault("PTG303", "exhausted", message, "leave `exhausted` out, or render `--target st`")
+        sources = tuple(name for name in args if name.startswith("src"))
+        executed = Constant("executed", "dense<0>", "vector<4xi16>")
+        return Assembly((*sources, "tmp"), ("dst", executed), "exhausted = false")
 
     def golden_params(self, case: TmrgsortCase, base: Path) -> dict[str, Any]:
         dtype = DTYPES[case.dtype]
