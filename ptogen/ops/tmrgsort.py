@@ -34,16 +34,16 @@ from ptogen.ops.base import (
 from ptogen.platforms import UB_BLOCK_BYTES, Pipe, Platform
 
 RECORD_BYTES = 8
-"""A record: the value, padded to 4 bytes, and its index (seeds 001, "value-index pairs")."""
+"""A record: the value, padded to 4 bytes, and its index (ISA page TMRGSORT, "value-index pairs")."""
 
 BLOCKS = 4
-"""Blocks that the single variant merges into one (seeds 001, variant A)."""
+"""Blocks that the single variant merges into one (ISA page TMRGSORT, variant A)."""
 
 BLOCK_MULTIPLE = 64
-"""``block_len`` is a multiple of it (seeds 001, single list; a2a3/TMrgSort.hpp:291, asserted in debug builds only)."""
+"""``block_len`` is a multiple of it (ISA page TMRGSORT, single list; a2a3/TMrgSort.hpp:291, asserted in debug builds only)."""
 
 REPEAT_MAX = 255
-"""Most groups of four blocks (seeds 001; 8 bits in a2a3/TMrgSort.hpp:295, a5/TMrgSort.hpp:273)."""
+"""Most groups of four blocks (ISA page TMRGSORT; 8 bits in a2a3/TMrgSort.hpp:295, a5/TMrgSort.hpp:273)."""
 
 RECORDS_MAX = 65_535
 """Longest list: its length has 16 bits of one register (a2a3/TMrgSort.hpp:88-89, a5/TMrgSort.hpp:84-85)."""
@@ -93,7 +93,7 @@ class Tmrgsort(Op):
         return name + ("_exhausted" if case.exhausted else "") + common_suffix(case)
 
     def dtypes(self, platform: Platform) -> tuple[Dtype, ...]:
-        # The simulator takes any type that divides 8 bytes; the ISA has only these (seeds 001; a2a3/TMrgSort.hpp:184,
+        # The simulator takes any type that divides 8 bytes; the ISA has only these (ISA page TMRGSORT; a2a3/TMrgSort.hpp:184,
         # a5/TMrgSort.hpp:190).
         return (FLOAT32, FLOAT16)
 

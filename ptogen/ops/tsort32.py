@@ -33,16 +33,16 @@ from ptogen.ops.base import (
 from ptogen.platforms import Pipe, Platform
 
 BLOCK = 32
-"""Columns that the hardware sorts at a time (seeds 002, "Hardware: VBS32")."""
+"""Columns that the hardware sorts at a time (ISA page TSORT32, "Hardware: VBS32")."""
 
 RECORD_BYTES = 8
-"""A record: the value, padded with zeros to 4 bytes, and its index (seeds 002, "Tile Size and Data Types")."""
+"""A record: the value, padded with zeros to 4 bytes, and its index (ISA page TSORT32, "Tile Size and Data Types")."""
 
 REPEAT_MAX = 255
-"""Most blocks of one vbitsort (seeds 002; ``pto/common/constants.hpp``)."""
+"""Most blocks of one vbitsort (ISA page TSORT32; ``pto/common/constants.hpp``)."""
 
 SMALL_ROW = 32 * 255
-"""Longest row that the headers copy to tmp as a whole: elements on a2a3, bytes on a5 (seeds 002, "tmp Size Formula"; a2a3/TSort32.hpp:122,
+"""Longest row that the headers copy to tmp as a whole: elements on a2a3, bytes on a5 (ISA page TSORT32, "tmp Size Formula"; a2a3/TSort32.hpp:122,
 a5/TSort32.hpp:133)."""
 
 MAX_TENSOR_BYTES = 2**31
@@ -73,7 +73,7 @@ def blocks_of(cols: int) -> int:
 def tmp_cols(cols: int, dtype: Dtype, platform: Platform) -> int:
     """Columns of tmp that one instruction on ``cols`` valid columns needs; 0 for whole blocks.
 
-    Source: seeds 002, "tmp Size Formula (4-Parameter)"; the unit of the threshold depends on the platform.
+    Source: ISA page TSORT32, "tmp Size Formula (4-Parameter)"; the unit of the threshold depends on the platform.
     """
     if cols % BLOCK == 0:
         return 0
@@ -158,7 +158,7 @@ class Tsort32(Op):
         )
 
     def sizing(self, case: Tsort32Case, platform: Platform) -> Sizing:
-        """Seeds 002 for shapes and tmp, seeds 004 for the alignment that the sort hardware wants of each operand."""
+        """Seeds 002 for shapes and tmp, pypto_pro page sort32 for the alignment that the sort hardware wants of each operand."""
         dtype = DTYPES[case.dtype]
         rows, cols = case.valid_shape
         width = align_up(cols, BLOCK)
@@ -184,7 +184,7 @@ class Tsort32(Op):
 
     def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
         effects = {"a2a3": _effects_a2a3, "a5": _effects_a5, "cpu": _effects_cpu}[platform.family](args)
-        # Each hardware iteration reads and writes at these addresses (seeds 004, constraint 1).
+        # Each hardware iteration reads and writes at these addresses (pypto_pro page sort32, constraint 1).
         source = BLOCK * args["src"].dtype.bytes
         return replace(effects, align=(("src", source), ("idx", 128), ("dst", 256), ("tmp", source)))
 
@@ -275,7 +275,7 @@ def _pad(args: Mapping[str, Arg], cols: int) -> Access:
 
 
 def _effects_whole(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
-    """The form without a tail: a2a3/TSort32.hpp:66-97, a5/TSort32.hpp:28-57."""
+    """The form without a tail: a2a3/TSort32.hpp:73-103, a5/TSort32.hpp:28-57."""
     blocks = cols // BLOCK
     defects = []
     if blocks == 0:
@@ -288,7 +288,7 @@ def _effects_whole(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
 
 
 def _effects_large(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
-    """Long rows with a tail: whole blocks from src, the last one through tmp (a2a3/TSort32.hpp:21-64, a5/TSort32.hpp:59-112)."""
+    """Long rows with a tail: whole blocks from src, the last one through tmp (a2a3/TSort32.hpp:24-70, a5/TSort32.hpp:60-114)."""
     blocks, tail = blocks_of(cols), cols % BLOCK
     rest = blocks % REPEAT_MAX
     defects = []
@@ -304,7 +304,7 @@ def _effects_large(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
 
 
 def _effects_small(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
-    """Short rows with a tail: the row goes through tmp (a2a3/TSort32.hpp:121-138, a5/TSort32.hpp:133-165).
+    """Short rows with a tail: the row goes through tmp (a2a3/TSort32.hpp:108-139, a5/TSort32.hpp:119-161).
 
     On a5 the pad step also reads a whole vector register from the last block of tmp; those lanes are dropped and not modelled.
     """

@@ -1,4 +1,4 @@
-"""A suite as a pypto_pro module: one kernel a case (source: seeds 004, ``pypto_pro.language.sort32``).
+"""A suite as a pypto_pro module: one kernel a case (source: pypto_pro page sort32, ``pypto_pro.language.sort32``).
 
 The plan is one in auto mode: ``auto_mutex`` orders the steps, a wide row is cut into tiles of its own, and the plan's
 addresses place them.
