@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ptogen.cli import format_option, print_json, table
+from ptogen.cli import print_json, table
 
 if TYPE_CHECKING:
     from ptogen.ops.base import Op
@@ -14,11 +14,19 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", required=False)
-@format_option
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+    help="For a person, a machine, or a page.",
+)
 def ops(name: str | None, format_: str) -> None:
     """List the operations, or describe one.
 
-    With NAME: its spec fields, its dtypes on each platform, what "exact" rests on, and the simulator's known defects.
+    With NAME: its spec fields, operands, rules, dtypes on each platform, what "exact" rests on, the simulator's known
+    defects, and sources.
     """
     from ptogen.ops import catalogue
 
@@ -34,6 +42,10 @@ def ops(name: str | None, format_: str) -> None:
     chosen = list(known.values()) if name is None else [known[name]]
     if format_ == "json":
         print_json({"ops": [_as_data(op) for op in chosen]})
+    elif format_ == "markdown":
+        click.echo("| op | instruction | pipe | dtypes |\n|---|---|---|---|")
+        for op in chosen:
+            click.echo(f"| `{op.name}` | {op.instruction} | {op.pipe.value} | {_by_dtypes(op)} |")
     elif name is None:
         rows = [("op", "instruction", "pipe", "dtypes")] + [
             (op.name, op.instruction, op.pipe.value, ", ".join(_all_dtypes(op))) for op in chosen
@@ -51,6 +63,22 @@ def _dtypes(op: Op) -> dict[str, list[str]]:
 
 def _all_dtypes(op: Op) -> list[str]:
     return list(dict.fromkeys(dtype for dtypes in _dtypes(op).values() for dtype in dtypes))
+
+
+def _platforms(op: Op) -> dict[str, list[str]]:
+    """Platforms by what dtypes they have."""
+    found: dict[str, list[str]] = {}
+    for platform, dtypes in _dtypes(op).items():
+        found.setdefault(", ".join(dtypes) or "none", []).append(platform)
+    return found
+
+
+def _by_dtypes(op: Op) -> str:
+    """Dtypes in one line, with the platforms where they differ."""
+    found = _platforms(op)
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"{', '.join(platforms)}: {names}" for names, platforms in found.items())
 
 
 def _fields(op: Op) -> list[dict[str, Any]]:
@@ -75,6 +103,8 @@ def _as_data(op: Op) -> dict[str, Any]:
         "name": op.name,
         "instruction": op.instruction,
         "pipe": op.pipe.value,
+        "operands": [asdict(operand) for operand in op.operands],
+        "constraints": list(op.constraints),
         "fields": _fields(op),
         "dtypes": _dtypes(op),
         "sources": list(op.sources),
@@ -90,15 +120,14 @@ def _as_text(op: Op) -> str:
         default = "" if field["default"] is None else str(field["default"])
         rows.append((field["name"], "required" if field["required"] else default, field["description"] or ""))
     parts.append("Spec fields of a case\n" + table(rows, indent="  "))
-    by_dtypes: dict[str, list[str]] = {}
-    for platform, dtypes in _dtypes(op).items():
-        by_dtypes.setdefault(", ".join(dtypes) or "none", []).append(platform)
-    parts.append(
-        "Dtypes\n"
-        + table(
-            [("platforms", "dtypes"), *((", ".join(names), dtypes) for dtypes, names in by_dtypes.items())], indent="  "
-        )
-    )
+    operands = [
+        ("operand", "role", "dtype", "physical shape", "alignment"),
+        *((note.name, note.role.value, note.dtype, note.shape, note.align) for note in op.operands),
+    ]
+    parts.append("Operands\n" + table(operands, indent="  "))
+    parts.append("Rules\n" + "\n".join(f"  {rule}" for rule in op.constraints))
+    dtypes = [(", ".join(platforms), names) for names, platforms in _platforms(op).items()]
+    parts.append("Dtypes\n" + table([("platforms", "dtypes"), *dtypes], indent="  "))
     if op.rests:
         rests = [("subject", "basis", "rule"), *((rest.subject, rest.basis, rest.rule) for rest in op.rests)]
         parts.append('What "exact" rests on\n' + table(rests, indent="  "))

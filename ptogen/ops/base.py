@@ -268,6 +268,25 @@ class Assembly:
 
 
 @dataclass(frozen=True)
+class OperandNote:
+    """What a person should know of an operand; the planner and the checker have their own, exact words for it.
+
+    Attributes:
+        name: the ISA's name.
+        role: what the instruction does with it.
+        dtype: element type, by the spec's fields.
+        shape: physical rows and columns.
+        align: alignment of its first byte.
+    """
+
+    name: str
+    role: Role
+    dtype: str
+    shape: str
+    align: str = "32"
+
+
+@dataclass(frozen=True)
 class Rest:
     """A row of an op's table of what "exact" rests on.
 
@@ -315,6 +334,10 @@ class Op:
     """Documents and headers that the entry was written from."""
     rests: tuple[Rest, ...]
     defects: tuple[Defect, ...] = field(default=())
+    operands: tuple[OperandNote, ...] = field(default=())
+    """In the order of the instruction's parameters."""
+    constraints: tuple[str, ...] = field(default=())
+    """Rules of shapes and forms, tmp among them, in words."""
 
     Case: ClassVar[type[CaseFields]]
     golden_module: ClassVar[str]

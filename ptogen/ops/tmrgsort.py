@@ -20,6 +20,7 @@ from ptogen.ops.base import (
     Fault,
     Op,
     Operand,
+    OperandNote,
     Part,
     Region,
     Rest,
@@ -466,6 +467,19 @@ OPS = (
         sources=(
             "the ISA's page TMRGSORT (variants, constraints, tmp)",
             "pto/npu/a2a3/TMrgSort.hpp, pto/npu/a5/TMrgSort.hpp (a5 and Kirin), pto/cpu/TMrgSort.hpp",
+        ),
+        operands=(
+            OperandNote("dst", Role.OUT, "dtype", "1 x cols; multi: 1 x sum of the lists' columns"),
+            OperandNote("counts", Role.OUT, "uint32", "exhausted: 1 x 8, records that each list has given"),
+            OperandNote("tmp", Role.TMP, "dtype", "multi: 1 x sum of the lists' physical columns"),
+            OperandNote("src", Role.IN, "dtype", "single: 1 x cols"),
+            OperandNote("src0..src3", Role.IN, "dtype", "multi: 1 x columns of the list, to 32 bytes"),
+        ),
+        constraints=(
+            "columns and block_len count elements: a record is 2 float or 4 half",
+            "single: block_len is a multiple of 64, cols one of 4 * block_len, cols / (4 * block_len) is 1 to 255",
+            "multi: 2 to 4 lists of whole records, at most 65,535 records each",
+            "dst, tmp and the sources share no bytes",
         ),
         rests=(
             Rest("order", "descending by value; the records of each list in the order they have there", "document"),

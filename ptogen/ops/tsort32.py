@@ -19,6 +19,7 @@ from ptogen.ops.base import (
     Fault,
     Op,
     Operand,
+    OperandNote,
     Part,
     Region,
     Rest,
@@ -362,6 +363,19 @@ OPS = (
             "the ISA's page TSORT32 (semantics, tile sizes, tmp)",
             "pypto_pro.language.sort32 (alignment of the sort hardware, physical columns)",
             "pto/npu/a2a3/TSort32.hpp, pto/npu/a5/TSort32.hpp (a5 and Kirin), pto/cpu/TSort32.hpp",
+        ),
+        operands=(
+            OperandNote("dst", Role.OUT, "dtype", "rows x 2 * ceil32(cols) float, 4 * ceil32(cols) half", "256"),
+            OperandNote("src", Role.IN, "dtype", "rows x ceil32(cols)", "128 float, 64 half"),
+            OperandNote("idx", Role.IN, "uint32", "rows x ceil32(cols), or one row for all", "128"),
+            OperandNote("tmp", Role.TMP, "dtype", "1 x ceil32(cols), or 1 x 32 for long rows; none for whole blocks", "as src"),
+        ),
+        constraints=(
+            "ceil32 rounds the valid columns up to a multiple of 32",
+            "a row is long, for tmp, above 8160 columns on a2a3 and cpu, above 8160 bytes on a5 and Kirin",
+            "columns that are a multiple of 32 take the form with three arguments, others the one with tmp",
+            "columns are cut at a multiple of 32 where a header would sort with repeat 0 or -1",
+            "the valid region is not larger than the tensor",
         ),
         rests=(
             Rest("order", "descending by value within every 32 columns", "document"),
