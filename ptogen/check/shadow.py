@@ -27,7 +27,7 @@ class Segments:
         """(memory, segment) of every segment that the touch covers."""
         key = (touch.memory, touch.region)
         if key not in self._covered:
-            bounds = self._bounds[touch.memory]
+            bounds = self._bounds.get(touch.memory, [])  # none where nothing of a memory is ever touched
             self._covered[key] = tuple(
                 (touch.memory, segment)
                 for start, end in touch.region.runs()

@@ -97,7 +97,7 @@ class Operand:
         role: read, written, or scratch.
         dtype: element type.
         rows, cols: physical shape in elements.
-        valid_rows, valid_cols: valid region in elements.
+        valid_rows, valid_cols: valid region in elements; one that is empty is neither loaded nor stored.
         align: alignment of its first byte.
         tensor: the GM tensor it is loaded from or stored to, or None for scratch.
         scale: its columns for each column of the op; 0 where it is not cut with the columns.
@@ -149,11 +149,13 @@ class Sizing:
         operands: in the order of placement: inputs, outputs, then scratch.
         parts: one instruction each; more than one only where a header would go wrong on the whole.
         row_by_row: whether each row takes an instruction of its own.
+        apart: whether each part has tiles of its own, in manual mode too; otherwise parts are windows, row by row.
     """
 
     operands: tuple[Operand, ...]
     parts: tuple[Part, ...]
     row_by_row: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True)

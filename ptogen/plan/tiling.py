@@ -7,17 +7,19 @@ from itertools import groupby
 
 from ptogen.ops.base import Operand, Part, Role, Sizing
 from ptogen.plan.model import Affine, GmWindow, Instruction, Load, Loop, Program, Step, Store, Tile, Window
+from ptogen.platforms import UB_BLOCK_BYTES
 
 
 def tile(op: str, sizing: Sizing, mode: str) -> tuple[tuple[Tile, ...], Program]:
     """Tiles (all at offset 0) and the program of one case.
 
     In manual mode an operand is one tile, and several instructions use windows of it, row by row: a window is a tile of its own for the
-    header, so it has to be contiguous. In auto mode addresses are the compiler's, so each part has tiles of its own instead.
+    header, so it has to be contiguous. In auto mode addresses are the compiler's, so each part has tiles of its own
+    instead; it has them in manual mode too where the op wants its parts apart.
     """
     if len(sizing.parts) == 1 and not sizing.row_by_row:
         return _whole(op, sizing)
-    return _windows(op, sizing) if mode == "manual" else _pieces(op, sizing)
+    return _windows(op, sizing) if mode == "manual" and not sizing.apart else _pieces(op, sizing)
 
 
 def _tile(operand: Operand, name: str, cols: int, valid_cols: int) -> Tile:
@@ -29,8 +31,8 @@ def _window(tile: Tile) -> Window:
 
 
 def _moves(operand: Operand, tile: Tile, col: int = 0) -> tuple[Role, Step] | None:
-    """The load or the store between a tile and the columns of its tensor from ``col`` on."""
-    if operand.tensor is None:
+    """The load or the store between a tile and the columns of its tensor from ``col`` on; none where the tile is empty."""
+    if operand.tensor is None or not (tile.valid_rows and tile.valid_cols):
         return None
     gm = GmWindow(operand.tensor, tile.valid_rows, tile.valid_cols, col=Affine(col))
     if operand.role is Role.IN:
@@ -91,10 +93,13 @@ def _pieces(op: str, sizing: Sizing) -> tuple[tuple[Tile, ...], Program]:
             moves.append(_moves(operand, piece))
             continue
         for number, part in enumerate(sizing.parts):
-            last = part.stop * operand.scale >= operand.valid_cols
-            start = part.start * operand.scale
-            cols = operand.cols - start if last else part.cols * operand.scale
-            piece = _tile(operand, f"{operand.name}{number}", cols, part.cols * operand.scale)
+            start, stop = part.start * operand.scale, part.stop * operand.scale
+            valid_cols = max(0, min(stop, operand.valid_cols) - start)
+            cols = operand.cols - start if stop >= operand.valid_cols else stop - start
+            # An operand that ends before this part still is an argument: the smallest tile, empty.
+            cols = max(cols, UB_BLOCK_BYTES // operand.dtype.bytes)
+            separator = "_" if operand.name[-1].isdigit() else ""
+            piece = _tile(operand, f"{operand.name}{separator}{number}", cols, valid_cols)
             tiles[operand.name, number] = piece
             moves.append(_moves(operand, piece, start))
     body = tuple(

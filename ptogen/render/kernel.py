@@ -58,7 +58,7 @@ class _Body:
                 self._gm(step.dst, step.src)
         for tile in plan.tiles:
             whole = Window(tile.name, tile.rows, tile.cols, tile.valid_rows, tile.valid_cols)
-            self.lines.append(f"{self._type(tile, whole)} {tile.name}Tile;")
+            self.lines.append(f"{self._type(tile, whole)} {tile.name}Tile{self._valid(whole)};")
         if plan.mode == "manual":
             self.lines += [f"TASSIGN({tile.name}Tile, {tile.offset:#x});" for tile in plan.tiles]
         self._steps(plan.program)
@@ -71,8 +71,13 @@ class _Body:
         self.lines.append(f"{kind} {window.tile}Global({origin});")
 
     def _type(self, tile: Tile, window: Window) -> str:
-        shape = f"{window.rows}, {window.cols}, {window.valid_rows}, {window.valid_cols}"
-        return f"UbTile<{tile.dtype.ctype}, {shape}>"
+        valid = "-1, -1" if self._valid(window) else f"{window.valid_rows}, {window.valid_cols}"
+        return f"UbTile<{tile.dtype.ctype}, {window.rows}, {window.cols}, {valid}>"
+
+    def _valid(self, window: Window) -> str:
+        """What a tile is constructed with: a valid region that is empty cannot be part of its type (pto_tile.hpp, Tile)."""
+        empty = not (window.valid_rows and window.valid_cols)
+        return f"({window.valid_rows}, {window.valid_cols})" if empty else ""
 
     def _steps(self, program: Program) -> None:
         guarded = False
@@ -117,5 +122,6 @@ class _Body:
         start = (window.row.times(tile.cols) + window.col).times(tile.dtype.bytes)
         address = Affine(tile.offset) + start
         terms = "".join(f" + {variable} * {factor}" for variable, factor in address.terms)
-        self.lines += [f"{self._type(tile, window)} {name};", f"TASSIGN({name}, {address.const:#x}{terms});"]
+        self.lines.append(f"{self._type(tile, window)} {name}{self._valid(window)};")
+        self.lines.append(f"TASSIGN({name}, {address.const:#x}{terms});")
         return name

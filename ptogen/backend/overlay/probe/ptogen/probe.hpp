@@ -110,4 +110,70 @@ private:
     unsigned char records_[static_cast<std::size_t>(Rows) * kPhysical * 8];
 };
 
+// Whether the simulator has TPARTARGMAX and TPARTARGMIN; with them came int8 and uint8 for the whole family.
+#if __has_include(<pto/cpu/TPartArgMax.hpp>)
+#define PTOGEN_HAS_PART_ARG 1
+#else
+#define PTOGEN_HAS_PART_ARG 0
+#endif
+inline constexpr bool kHasPartArg = PTOGEN_HAS_PART_ARG;
+
+// TPARTARGMAX or TPARTARGMIN on two rows of equal sources, whose indices are 10 and up for src0 and 50 and up for src1.
+template <bool Max, typename Value = float>
+class PartArg {
+    template <typename T, int Cols>
+    using Rows_ = pto::Tile<pto::TileType::Vec, T, 2, Cols, pto::BLayout::RowMajor, 2, 4>;
+    using Values_ = Rows_<Value, 32 / sizeof(Value)>;
+    using Indices_ = Rows_<std::uint32_t, 8>;
+
+public:
+    // Whether the simulator takes the index of src1 where the values are equal.
+    static bool TakesSrc1OfEqual() { return kHasPartArg && PartArg<Max, float>(0).Index(1, 1) == 55; }
+
+    // Whether the simulator misses the index of the second row where float16 values stand 16 and their indices 8 to a row.
+    static bool MissesIndices() { return kHasPartArg && PartArg<Max, half>(1).Index(1, 1) != (Max ? 55 : 15); }
+
+private:
+    // src1 is greater by `more` everywhere.
+    explicit PartArg(int more)
+    {
+        Values_ src0, src1, dst;
+        Indices_ src0Idx, src1Idx, dstIdx;
+        pto::TASSIGN(src0, 0x0);
+        pto::TASSIGN(src1, 0x400);
+        pto::TASSIGN(dst, 0x800);
+        pto::TASSIGN(src0Idx, 0xc00);
+        pto::TASSIGN(src1Idx, 0x1000);
+        pto::TASSIGN(dstIdx, 0x1400);
+        std::memset(static_cast<void*>(dstIdx.data()), 0, sizeof(indices_));
+        for (int row = 0; row < 2; ++row) {
+            for (int col = 0; col < 4; ++col) {
+                src0.data()[row * Values_::Cols + col] = static_cast<Value>(1);
+                src1.data()[row * Values_::Cols + col] = static_cast<Value>(1 + more);
+                src0Idx.data()[row * Indices_::Cols + col] = 10 + row * 4 + col;
+                src1Idx.data()[row * Indices_::Cols + col] = 50 + row * 4 + col;
+            }
+        }
+        Call(dst, src0, src1, dstIdx, src0Idx, src1Idx);
+        std::memcpy(indices_, dstIdx.data(), sizeof(indices_));
+    }
+
+    template <typename... Tiles>
+    static void Call(Tiles&... tiles)
+    {
+        if constexpr (kHasPartArg && Max) {
+            pto::TPARTARGMAX(tiles...);
+        } else if constexpr (kHasPartArg) {
+            pto::TPARTARGMIN(tiles...);
+        }
+    }
+
+    std::uint32_t Index(int row, int col) const { return indices_[row * Indices_::Cols + col]; }
+
+    std::uint32_t indices_[2 * 8];
+
+    template <bool, typename>
+    friend class PartArg;
+};
+
 } // namespace ptogen::probe

@@ -1,0 +1,529 @@
+"""The TPART family: two sources combined where both have a value, copied where only one has.
+
+Sources: seeds 003 (TPARTMIN in full, the others as its family) and the headers. Line numbers are those of pto-isa
+3186c38; where an older header differs, it is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from ptogen.dtypes import (
+    BFLOAT16,
+    DTYPES,
+    FLOAT16,
+    FLOAT32,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT8,
+    UINT16,
+    UINT32,
+    UINT64,
+    Dtype,
+)
+from ptogen.ops.base import (
+    Access,
+    Arg,
+    CaseFields,
+    Defect,
+    Effects,
+    Fault,
+    Op,
+    Operand,
+    Part,
+    Region,
+    Rest,
+    Role,
+    Sizing,
+    Tensor,
+    align_up,
+    pin_faults,
+)
+from ptogen.platforms import PLATFORMS, UB_BLOCK_BYTES, Pipe, Platform
+
+LANES = 64
+"""Columns that headers serve where they forget those beyond a vector of 32-bit lanes; see ``columns_at_once``."""
+
+MAX_TENSOR_BYTES = 2**31
+"""Largest GM tensor: what a host program can be asked to allocate and compare."""
+
+SIMULATED = (FLOAT32, FLOAT16, BFLOAT16, INT32, INT16)
+"""What every version of the simulator computes (cpu/TPartOp.hpp, TPartCheck); int8 and uint8 came later."""
+
+VALUE_DTYPES: dict[str, tuple[Dtype, ...]] = {
+    "a2a3": (FLOAT32, FLOAT16, INT32, INT16),
+    "a5": (FLOAT32, FLOAT16, BFLOAT16, INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64),
+    "cpu": (*SIMULATED, INT8, UINT8),
+}
+"""By family: seeds 003, "Constraints"; a2a3/TPartMin.hpp:75-82, a5/TPartMin.hpp:34-39, cpu/TPartOp.hpp:77-83."""
+
+INDEX_DTYPES: dict[Dtype, tuple[Dtype, ...]] = {FLOAT32: (UINT32, INT32), FLOAT16: (UINT16, INT16, UINT32, INT32)}
+"""By the dtype of the values (a2a3/TPartArgOp.hpp, checkTiles; a5/TPartArgBinOps.hpp, TPartArgCheck).
+
+Older headers want values and indices of one size.
+"""
+
+Extent = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Shape = tuple[Extent, Extent]
+
+
+class TpartCase(CaseFields):
+    """Valid regions, which are whole tensors in GM; one source's equals that of dst, the other's is no larger."""
+
+    dtype: str = Field(description="element type")
+    dst: Shape = Field(description="[rows, columns] of the result")
+    src0: Shape = Field(description="[rows, columns] of the first source")
+    src1: Shape = Field(description="[rows, columns] of the second source")
+
+
+class TpartArgCase(TpartCase):
+    """Each tensor of values has one of indices of the same shape."""
+
+    idx_dtype: str = Field(description="element type of the indices")
+
+
+Triple = tuple[str, str, str]
+"""Names of dst, src0 and src1, or of their indices."""
+
+VALUES: Triple = ("dst", "src0", "src1")
+INDICES: Triple = ("dstIdx", "src0Idx", "src1Idx")
+
+
+@dataclass(frozen=True)
+class Tpart(Op):
+    """TPARTMIN, TPARTMAX, TPARTADD or TPARTMUL."""
+
+    kind: str = ""
+    """``min``, ``max``, ``add`` or ``mul``; ``argmin`` or ``argmax`` in the subclass."""
+
+    Case = TpartCase
+    golden_module = "part"
+
+    def default_name(self, case: TpartCase) -> str:
+        name = f"case_{'_'.join(dtype.name for dtype, _ in self._typed(case))}_{case.dst[0]}x{case.dst[1]}"
+        for source in ("src0", "src1"):
+            rows, cols = getattr(case, source)
+            if (rows, cols) != case.dst:
+                name += f"_{source}_{rows}x{cols}"
+        if case.data != "random":
+            name += f"_{case.data}"
+        if case.seed:
+            name += f"_seed{case.seed}"
+        return name + ("_pinned" if case.ub else "")
+
+    def dtypes(self, platform: Platform) -> tuple[Dtype, ...]:
+        """64 bits: not for TPARTMUL (a5/TPartMul.hpp, TPARTMUL_IMPL), and only on a5 itself: for Kirin the functions behind
+        them are declared and not defined (a5/Int64Reduce.hpp:18 and its end).
+        """
+        wide = self.kind != "mul" and platform.name == "a5"
+        return tuple(dtype for dtype in VALUE_DTYPES[platform.family] if wide or dtype.bytes < 8)
+
+    def columns_at_once(self, case: TpartCase, platform: Platform) -> int:
+        """How many columns one instruction serves.
+
+        The a5 headers load 64-bit integers once a row, 64 of them, and have no loop over columns
+        (a5/Int64Reduce.hpp:32-101).
+        """
+        if platform.family == "a5" and DTYPES[case.dtype].bytes == 8 and case.dst[1] > LANES:
+            return LANES
+        return max(case.dst[1], 1)
+
+    def rules(self, case: TpartCase, platform: Platform, mode: str, base: Path) -> list[Fault]:
+        faults = self._dtype_faults(case, platform) + self._shape_faults(case, platform)
+        if case.data.endswith(".npy"):
+            message = f"{case.data}: a .npy file holds one tensor, and {self.name} has two sources"
+            faults.append(Fault("PTG205", "data", message, "use random, ties, sorted, reversed or extremes"))
+        if not faults:
+            sizing = self.sizing(case, platform)
+            faults += pin_faults(case, sizing)
+            if case.ub and len(sizing.parts) > 1 and not faults:
+                message = (
+                    f"tiles of more than {LANES} columns are cut into {len(sizing.parts)} here and cannot be pinned"
+                )
+                faults.append(Fault("PTG204", "ub", message, "remove `ub`"))
+        return faults
+
+    def _dtype_faults(self, case: TpartCase, platform: Platform) -> list[Fault]:
+        dtype, accepted = DTYPES[case.dtype], self.dtypes(platform)
+        if dtype in accepted:
+            return []
+        message = f"{self.name} has no {dtype} on {platform}; it has {', '.join(map(str, accepted))}"
+        others = [other.name for other in PLATFORMS.values() if dtype in self.dtypes(other)]
+        return [Fault("PTG201", "dtype", message, f"{', '.join(others)} has it" if others else None)]
+
+    def _shape_faults(self, case: TpartCase, platform: Platform) -> list[Fault]:
+        """Seeds 003, "Constraints". All other shapes are left to each implementation there, and refused here.
+
+        Where neither source equals dst, a2a3 returns without a word, a5 copies from beyond a valid region and the
+        simulator writes zeros (a2a3/TPartMin.hpp:52-66, a5/TPartBinOps.hpp:116-137, cpu/TPartOp.hpp:37).
+        """
+        shapes = {name: getattr(case, name) for name in VALUES}
+        (rows, cols), words = case.dst, {name: f"{shape[0]}x{shape[1]}" for name, shape in shapes.items()}
+        if case.dst not in (case.src0, case.src1):
+            own = f"src0 is {words['src0']}, src1 is {words['src1']}"
+            message = f"one source's valid region must equal that of dst, {words['dst']}: {own}"
+            hint = f"make src0 or src1 [{rows}, {cols}]; the other must not exceed it"
+            return [Fault("PTG202", "dst", message, hint)]
+        for name, (own_rows, own_cols) in shapes.items():
+            if own_rows > rows or own_cols > cols:
+                message = f"{name} {words[name]} exceeds dst {words['dst']} in rows or columns"
+                return [Fault("PTG202", name, message, f"at most [{rows}, {cols}]")]
+        size = rows * cols * max(dtype.bytes for dtype, _ in self._typed(case))
+        if size > MAX_TENSOR_BYTES:
+            message = f"the output tensor has {size:,} B in GM, more than {MAX_TENSOR_BYTES:,} B"
+            return [Fault("PTG202", "dst", message, "make its rows or columns smaller")]
+        return []
+
+    def _typed(self, case: TpartCase) -> tuple[tuple[Dtype, Triple], ...]:
+        """The dtypes of the tiles with the names of those that have it, in the order of the instruction's parameters."""
+        return ((DTYPES[case.dtype], VALUES),)
+
+    def tensors(self, case: TpartCase) -> tuple[Tensor, ...]:
+        tensors = []
+        for dtype, names in self._typed(case):
+            for name, field in zip(names, VALUES, strict=True):
+                rows, cols = getattr(case, field)
+                tensors.append(Tensor(name, dtype, rows, cols, rows, cols, Role.OUT if field == "dst" else Role.IN))
+        return tuple(sorted(tensors, key=lambda tensor: tensor.role is Role.IN))
+
+    def sizing(self, case: TpartCase, platform: Platform) -> Sizing:
+        """Physical columns fill blocks of 32 bytes, as every row-major tile's do; a zero-size tile has one block."""
+        typed = self._typed(case)
+        operands = []
+        for dtype, names in typed:
+            # The simulator finds an index by the pitch of the values, so there the two agree (cpu/TPartOp.hpp:52-71).
+            narrow = min(other.bytes for other, _ in typed) if platform.family == "cpu" else dtype.bytes
+            for name, field in zip(names, VALUES, strict=True):
+                rows, cols = getattr(case, field)
+                width = align_up(max(cols, 1), UB_BLOCK_BYTES // narrow)
+                role = Role.OUT if field == "dst" else Role.IN
+                operands.append(Operand(name, role, dtype, max(rows, 1), width, rows, cols, UB_BLOCK_BYTES, name))
+        args = tuple(operand.name for operand in operands)
+        step = self.columns_at_once(case, platform)
+        parts = tuple(
+            Part(start, min(start + step, case.dst[1]), args) for start in range(0, max(case.dst[1], 1), step)
+        )
+        return Sizing(
+            tuple(sorted(operands, key=lambda operand: operand.role is Role.OUT)), parts, apart=len(parts) > 1
+        )
+
+    def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
+        return {"a2a3": _effects_a2a3, "a5": _effects_masked, "cpu": _effects_masked}[platform.family](args, (VALUES,))
+
+    def golden_params(self, case: TpartCase, base: Path) -> dict[str, Any]:
+        shapes = {name: list(getattr(case, name)) for name in VALUES}
+        return {"op": self.kind, "dtype": case.dtype, **shapes, "data": case.data, "seed": case.seed}
+
+    def shapes(self, case: TpartCase) -> tuple[tuple[str, int], tuple[str, int]]:
+        return ("rows of dst", case.dst[0]), ("columns of dst", case.dst[1])
+
+    def resized(self, case: TpartCase, rows: int, cols: int) -> TpartCase:
+        """The smaller source keeps its size as far as it can."""
+        shapes = {
+            name: (rows, cols) if shape == case.dst else (min(shape[0], rows), min(shape[1], cols))
+            for name in VALUES
+            for shape in (getattr(case, name),)
+        }
+        return case.model_copy(update=shapes)
+
+    def requires(self, case: TpartCase) -> tuple[str, ...]:
+        return ("bfloat16",) if case.dtype == "bfloat16" else ()
+
+    def defects_of(self, case: TpartCase, platform: Platform) -> tuple[str, ...]:
+        dtype = DTYPES[case.dtype]
+        if dtype in SIMULATED:
+            return ()
+        return (f"{self.name}-8bit" if dtype.bytes == 1 else f"{self.name}-dtypes",)
+
+
+@dataclass(frozen=True)
+class TpartArg(Tpart):
+    """TPARTARGMIN or TPARTARGMAX: the chosen value and its index."""
+
+    Case = TpartArgCase
+
+    def dtypes(self, platform: Platform) -> tuple[Dtype, ...]:
+        # The simulator takes every dtype of TPARTMIN; the ISA has only these.
+        return tuple(INDEX_DTYPES)
+
+    def columns_at_once(self, case: TpartArgCase, platform: Platform) -> int:
+        """The a2a3 headers take float16 with 32-bit indices 128 columns at a time and enable 64 of them
+        (a2a3/TPartArgOp.hpp:50-107).
+        """
+        rows, cols = (min(one, two) for one, two in zip(case.src0, case.src1, strict=True))
+        mixed = DTYPES[case.dtype].bytes != DTYPES[case.idx_dtype].bytes
+        if platform.family == "a2a3" and mixed and rows and cols > LANES:
+            return LANES
+        return max(case.dst[1], 1)
+
+    def _dtype_faults(self, case: TpartArgCase, platform: Platform) -> list[Fault]:
+        faults = super()._dtype_faults(case, platform)
+        accepted = INDEX_DTYPES.get(DTYPES[case.dtype], ())
+        if not faults and DTYPES[case.idx_dtype] not in accepted:
+            message = f"{self.name} has no {case.idx_dtype} indices of {case.dtype} values"
+            faults.append(Fault("PTG201", "idx_dtype", message, f"use {' or '.join(map(str, accepted))}"))
+        return faults
+
+    def _shape_faults(self, case: TpartArgCase, platform: Platform) -> list[Fault]:
+        faults = super()._shape_faults(case, platform)
+        if not faults and platform.family == "a2a3" and 0 in case.dst:
+            message = f"dst {case.dst[0]}x{case.dst[1]} is empty, which {self.instruction} does not allow on {platform}"
+            # a2a3/TPartArgOp.hpp, checkTiles: an assertion in debug builds.
+            faults.append(Fault("PTG202", "dst", message, "make its rows and columns at least 1"))
+        return faults
+
+    def _typed(self, case: TpartArgCase) -> tuple[tuple[Dtype, Triple], ...]:
+        return (DTYPES[case.dtype], VALUES), (DTYPES[case.idx_dtype], INDICES)
+
+    def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
+        effects = {"a2a3": _effects_a2a3_arg, "a5": _effects_masked, "cpu": _effects_cpu_arg}[platform.family]
+        return effects(args, (VALUES, INDICES))
+
+    def golden_params(self, case: TpartArgCase, base: Path) -> dict[str, Any]:
+        return {**super().golden_params(case, base), "idx_dtype": case.idx_dtype}
+
+    def defects_of(self, case: TpartArgCase, platform: Platform) -> tuple[str, ...]:
+        found = [f"{self.name}-missing"]
+        if all(min(one, two) for one, two in zip(case.src0, case.src1, strict=True)):
+            found.append(f"{self.name}-ties")
+        if platform.family != "cpu" and case.dtype == "float16" and case.idx_dtype.endswith("32"):
+            found.append(f"{self.name}-pitch")
+        return tuple(found)
+
+
+# What the headers do. Offsets count from the first byte of each operand.
+
+
+def _rows(args: Mapping[str, Arg], name: str, rows: int, cols: int, first: int = 0) -> Region:
+    """``cols`` columns of ``rows`` rows from row ``first``."""
+    arg = args[name]
+    return Region(first * arg.pitch, cols * arg.dtype.bytes, rows, arg.pitch)
+
+
+def _combine(args: Mapping[str, Arg], names: Triple, rows: int, cols: int) -> list[Access]:
+    """Both sources read, dst written; lanes behind the columns are masked."""
+    dst, src0, src1 = names
+    reads = [Access(name, False, _rows(args, name, rows, cols)) for name in (src0, src1)]
+    return [*reads, Access(dst, True, _rows(args, dst, rows, cols))]
+
+
+def _copy(args: Mapping[str, Arg], dst: str, src: str, first: int) -> list[Access]:
+    """The rows of src from ``first`` on: whole physical rows where the pitches agree, else whole blocks of 32 bytes
+    (a2a3/TPartOp.hpp:17-41, a2a3/TPartArgOp.hpp:17-41).
+    """
+    source, target = args[src], args[dst]
+    rows, used = source.valid_rows - first, source.valid_cols * source.dtype.bytes
+    moved = source.pitch if source.cols == target.cols else align_up(used, UB_BLOCK_BYTES)
+    accesses = []
+    for start, stop, defined in ((0, used, True), (used, moved, False)):
+        for name, writes in ((src, False), (dst, True)):
+            pitch = args[name].pitch
+            accesses.append(Access(name, writes, Region(first * pitch + start, stop - start, rows, pitch), defined))
+    return [access for access in accesses if access.region.length]
+
+
+def _same(args: Mapping[str, Arg], one: str, other: str) -> bool:
+    return (args[one].valid_rows, args[one].valid_cols) == (args[other].valid_rows, args[other].valid_cols)
+
+
+def _shape(args: Mapping[str, Arg], name: str) -> str:
+    return f"{name} {args[name].valid_rows}x{args[name].valid_cols}"
+
+
+def _uncovered(args: Mapping[str, Arg]) -> str:
+    """The defect that every header has where the shapes do not go together, in words; empty where they do."""
+    dst = args["dst"]
+    fits = all(
+        args[name].valid_rows <= dst.valid_rows and args[name].valid_cols <= dst.valid_cols for name in ("src0", "src1")
+    )
+    if fits and (_same(args, "src0", "dst") or _same(args, "src1", "dst")):
+        return ""
+    shapes = f"{_shape(args, 'src0')} and {_shape(args, 'src1')}"
+    return f"{shapes} do not go with {_shape(args, 'dst')}: one must equal it, the other must not exceed it"
+
+
+def _effects_a2a3(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effects:
+    """a2a3/TPartMin.hpp:36-66, a2a3/TPartOp.hpp:150-200; the others of the family are built alike."""
+    dst = args["dst"]
+    if not (dst.valid_rows and dst.valid_cols):
+        return Effects(Pipe.V, ())
+    if uncovered := _uncovered(args):
+        return Effects(Pipe.V, (), (f"{uncovered}; nothing is done",))
+    big, small = ("src0", "src1") if _same(args, "src0", "dst") else ("src1", "src0")
+    rows, cols = args[small].valid_rows, args[small].valid_cols
+    accesses = []
+    if cols < dst.valid_cols:
+        accesses = _copy(args, "dst", big, 0)
+        accesses += _combine(args, ("dst", small, "dst"), rows, cols)
+    else:
+        accesses = _combine(args, ("dst", big, small), rows, cols)
+        if rows < dst.valid_rows:
+            accesses += _copy(args, "dst", big, rows)
+    return Effects(Pipe.V, tuple(accesses))
+
+
+def _effects_a2a3_arg(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effects:
+    """a2a3/TPartArgOp.hpp:112-166."""
+    dst, src0, src1 = (args[name] for name in VALUES)
+    defect = _uncovered(args) or _index_shapes(args)
+    if defect or not (dst.valid_rows and dst.valid_cols):
+        return Effects(Pipe.V, (), (f"{defect or 'dst is empty'}; nothing is done",))
+    rows, cols = min(src0.valid_rows, src1.valid_rows), min(src0.valid_cols, src1.valid_cols)
+    combined = [access for names in triples for access in _combine(args, names, rows, cols)]
+    copied: list[Access] = []
+    if not _same(args, "src0", "src1"):
+        big = 1 if _same(args, "src0", "dst") else 2
+        first = rows if src0.valid_cols == src1.valid_cols else 0
+        copied = [access for names in triples for access in _copy(args, names[0], names[big], first)]
+    defects = []
+    if rows and cols > LANES and dst.dtype.bytes != args["dstIdx"].dtype.bytes:
+        what = f"{dst.dtype} with {args['dstIdx'].dtype} indices"
+        defects.append(f"{cols} columns of {what}: those beyond {LANES} are not computed")
+    accesses = combined + copied if src0.valid_cols == src1.valid_cols else copied + combined
+    return Effects(Pipe.V, tuple(accesses), tuple(defects))
+
+
+def _effects_masked(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effects:
+    """a5 and the simulator read and write valid elements only (a5/TPartBinOps.hpp:88-137, cpu/TPartOp.hpp:18-40).
+
+    On a5 whole vector registers are loaded; lanes behind the valid ones are dropped and not modelled.
+    """
+    dst = args["dst"]
+    uncovered = _uncovered(args) or (_index_shapes(args) if INDICES in triples else "")
+    defects = [uncovered] if uncovered else []
+    if dst.dtype.bytes == 8 and dst.valid_cols > LANES:
+        defects.append(f"{dst.valid_cols} columns of {dst.dtype}: those beyond {LANES} are not computed")
+    accesses = []
+    for target, *sources in triples:
+        for name in sources:
+            accesses.append(Access(name, False, _rows(args, name, args[name].valid_rows, args[name].valid_cols)))
+        accesses.append(Access(target, True, _rows(args, target, dst.valid_rows, dst.valid_cols)))
+    return Effects(Pipe.V, tuple(accesses), tuple(defects))
+
+
+def _effects_cpu_arg(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effects:
+    """The simulator finds indices by the pitch of the values (cpu/TPartOp.hpp:52-71)."""
+    effects = _effects_masked(args, triples)
+    unlike = [name for name, other in zip(VALUES, INDICES, strict=True) if args[name].cols != args[other].cols]
+    if not unlike:
+        return effects
+    name, index = unlike[0], f"{unlike[0]}Idx"
+    pitches = f"{name} has {args[name].cols} physical columns and {index} {args[index].cols}"
+    return Effects(effects.pipe, effects.accesses, (*effects.defects, f"{pitches}: the simulator takes other indices"))
+
+
+def _index_shapes(args: Mapping[str, Arg]) -> str:
+    """a2a3/TPartArgOp.hpp:210-214, a5/TPartArgBinOps.hpp, TPartArgCheck."""
+    unlike = [(name, other) for name, other in zip(VALUES, INDICES, strict=True) if not _same(args, name, other)]
+    return f"{_shape(args, unlike[0][0])} and {_shape(args, unlike[0][1])} differ" if unlike else ""
+
+
+# The entries.
+
+SHAPES = Rest("valid regions", "one source's equals dst's, the other's is no larger; the rest is refused", "document")
+EMPTY = Rest(
+    "zero size",
+    "an empty source leaves a copy of the other (older a5 headers: nothing); an empty dst leaves all as it is",
+    "document, header",
+)
+NAN = Rest("NaN", "kept out of the sources; what would make one, such as inf - inf, gets 1 as src1", "assumed")
+ZEROS = Rest("zeros", "-0.0 and +0.0 are equal; of equal values src0's bits are taken", "simulator; NPUs: assumed")
+SUBNORMALS = Rest("subnormals", "are not flushed", "assumed")
+BITS = Rest("value bits", "kept as they are", "assumed")
+ARITHMETIC = (
+    Rest("integer overflow", "wraps; only with data: extremes", "assumed"),
+    Rest("rounding", "once, to the nearest, of two to the even one; float16 and bfloat16 too", "assumed"),
+    Rest("float overflow", "to infinity; only with data: extremes", "assumed"),
+)
+TIES = Rest("ties", "the value and the index of src0 (older a2a3 headers take src1)", "header")
+
+HEADERS = "pto/npu/a2a3/{0}.hpp, pto/npu/a5/{0}.hpp (a5 and Kirin), pto/cpu/{0}.hpp"
+
+
+def _plain(kind: str, rests: tuple[Rest, ...]) -> Tpart:
+    name = f"tpart{kind}"
+    return Tpart(
+        name=name,
+        instruction=name.upper(),
+        pipe=Pipe.V,
+        kind=kind,
+        sources=(
+            "the ISA's page TPARTMIN" + ("" if kind == "min" else f", which names {name.upper()} in its family"),
+            HEADERS.format(f"TPart{kind.capitalize()}"),
+            "pto/npu/a2a3/TPartOp.hpp, pto/npu/a5/TPartBinOps.hpp, pto/npu/a5/Int64Reduce.hpp, pto/cpu/TPartOp.hpp",
+        ),
+        rests=(SHAPES, EMPTY, *rests, NAN, SUBNORMALS),
+        defects=(
+            Defect(
+                f"{name}-dtypes",
+                "uint16, uint32, int64 or uint64",
+                "pto/cpu/TPartOp.hpp:77-83",
+                "is not in the simulator's list of dtypes, so nothing compiles",
+                # A static assertion cannot be asked from C++; no version of the header that we know has these dtypes.
+                "true",
+            ),
+            Defect(
+                f"{name}-8bit",
+                "int8 or uint8",
+                "pto/cpu/TPartOp.hpp:42-50 in the pinned snapshot; mended in 3186c38 (:77-83)",
+                "is not in the simulator's list of dtypes, so nothing compiles",
+                "!ptogen::probe::kHasPartArg",
+            ),
+        ),
+    )
+
+
+def _arg(kind: str) -> TpartArg:
+    name, maximum = f"tpart{kind}", str(kind == "argmax").lower()
+    header = f"TPart{kind[:3].capitalize()}{kind[3:].capitalize()}"
+    return TpartArg(
+        name=name,
+        instruction=name.upper(),
+        pipe=Pipe.V,
+        kind=kind,
+        sources=(
+            f"the ISA's page TPARTMIN, which names {name.upper()} in its family",
+            f"pto/npu/a2a3/TPartArgOp.hpp, pto/npu/a5/TPartArgBinOps.hpp (a5 and Kirin), pto/cpu/{header}.hpp",
+        ),
+        rests=(SHAPES, EMPTY, TIES, ZEROS, BITS, NAN, SUBNORMALS),
+        defects=(
+            Defect(
+                f"{name}-missing",
+                "always",
+                "pto/cpu has no TPartArg*.hpp in the pinned snapshot; there since 3186c38",
+                "the simulator has no such function, so nothing compiles",
+                "!ptogen::probe::kHasPartArg",
+            ),
+            Defect(
+                f"{name}-ties",
+                "sources that overlap and hold equal values",
+                f"pto/cpu/{header}.hpp:21, pto/cpu/TPartArgCommon.hpp:38",
+                "takes the value and the index of src1",
+                f"ptogen::probe::PartArg<{maximum}>::TakesSrc1OfEqual()",
+            ),
+            Defect(
+                f"{name}-pitch",
+                "tiles of indices whose rows have another number of physical columns than those of the values",
+                "pto/cpu/TPartOp.hpp:52-71",
+                "finds indices by the pitch of the values",
+                f"ptogen::probe::PartArg<{maximum}>::MissesIndices()",
+            ),
+        ),
+    )
+
+
+OPS = (
+    _plain("min", (ZEROS, BITS)),
+    _plain("max", (ZEROS, BITS)),
+    _plain("add", ARITHMETIC),
+    _plain("mul", ARITHMETIC),
+    _arg("argmin"),
+    _arg("argmax"),
+)
