@@ -62,7 +62,7 @@ VALUE_DTYPES: dict[str, tuple[Dtype, ...]] = {
     "a5": (FLOAT32, FLOAT16, BFLOAT16, INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64),
     "cpu": (*SIMULATED, INT8, UINT8),
 }
-"""By family: seeds 003, "Constraints"; a2a3/TPartMin.hpp:75-82, a5/TPartMin.hpp:34-39, cpu/TPartOp.hpp:77-83."""
+"""By family: seeds 003, "Constraints"; a2a3/TPartMin.hpp:75-82, a5/TPartMin.hpp:34-39, cpu/TPartOp.hpp:79-83."""
 
 INDEX_DTYPES: dict[Dtype, tuple[Dtype, ...]] = {FLOAT32: (UINT32, INT32), FLOAT16: (UINT16, INT16, UINT32, INT32)}
 """By the dtype of the values (a2a3/TPartArgOp.hpp, checkTiles; a5/TPartArgBinOps.hpp, TPartArgCheck).
@@ -119,8 +119,8 @@ class Tpart(Op):
         return name + ("_pinned" if case.ub else "")
 
     def dtypes(self, platform: Platform) -> tuple[Dtype, ...]:
-        """64 bits: not for TPARTMUL (a5/TPartMul.hpp, TPARTMUL_IMPL), and only on a5 itself: for Kirin the functions behind
-        them are declared and not defined (a5/Int64Reduce.hpp:18 and its end).
+        """64 bits: not for TPARTMUL (a5/TPartMul.hpp, TPARTMUL_IMPL), and only on a5 itself: for Kirin the functions
+        behind them are declared and not defined (a5/Int64Reduce.hpp:18,240-260).
         """
         wide = self.kind != "mul" and platform.name == "a5"
         return tuple(dtype for dtype in VALUE_DTYPES[platform.family] if wide or dtype.bytes < 8)
@@ -182,7 +182,7 @@ class Tpart(Op):
         return []
 
     def _typed(self, case: TpartCase) -> tuple[tuple[Dtype, Triple], ...]:
-        """The dtypes of the tiles with the names of those that have it, in the order of the instruction's parameters."""
+        """The dtypes with the tiles that have them, in the order of the instruction's parameters."""
         return ((DTYPES[case.dtype], VALUES),)
 
     def tensors(self, case: TpartCase) -> tuple[Tensor, ...]:
@@ -464,15 +464,14 @@ def _plain(kind: str, rests: tuple[Rest, ...]) -> Tpart:
             Defect(
                 f"{name}-dtypes",
                 "uint16, uint32, int64 or uint64",
-                "pto/cpu/TPartOp.hpp:77-83",
+                "pto/cpu/TPartOp.hpp:79-83",
                 "is not in the simulator's list of dtypes, so nothing compiles",
-                # A static assertion cannot be asked from C++; no version of the header that we know has these dtypes.
-                "true",
+                "!ptogen::probe::kHasPartDtypes",
             ),
             Defect(
                 f"{name}-8bit",
                 "int8 or uint8",
-                "pto/cpu/TPartOp.hpp:42-50 in the pinned snapshot; mended in 3186c38 (:77-83)",
+                "pto/cpu/TPartOp.hpp:46-48 in the pinned snapshot; mended in 3186c38 (:79-83)",
                 "is not in the simulator's list of dtypes, so nothing compiles",
                 "!ptogen::probe::kHasPartArg",
             ),

@@ -118,6 +118,14 @@ private:
 #endif
 inline constexpr bool kHasPartArg = PTOGEN_HAS_PART_ARG;
 
+// Whether the family takes unsigned 16 and 32-bit and all 64-bit integers. No static assertion can be asked that without an error, and no version
+// of pto-isa's simulator is known to do so: only ptogen's own headers, which say it.
+#ifdef PTOGEN_HAS_PART_DTYPES
+inline constexpr bool kHasPartDtypes = true;
+#else
+inline constexpr bool kHasPartDtypes = false;
+#endif
+
 // TPARTARGMAX or TPARTARGMIN on two rows of equal sources, whose indices are 10 and up for src0 and 50 and up for src1.
 template <bool Max, typename Value = float>
 class PartArg {

@@ -66,6 +66,9 @@
 #define PTOGEN_DEFECT_TPARTARGMIN_PITCH 0
 #endif
 
+// For the probes: what is supplied here that no version of pto-isa's simulator has.
+#define PTOGEN_HAS_PART_DTYPES 1
+
 namespace ptogen::part {
 
 // Integers wrap; these are not used for floats.
