@@ -240,7 +240,7 @@ class Tpart(Op):
         dtype = DTYPES[case.dtype]
         if dtype in SIMULATED:
             return ()
-        return (f"{self.name}-8bit" if dtype.bytes == 1 else f"{self.name}-dtypes",)
+        return (f"{self.instruction}_8BIT" if dtype.bytes == 1 else f"{self.instruction}_DTYPES",)
 
 
 @dataclass(frozen=True)
@@ -290,11 +290,11 @@ class TpartArg(Tpart):
         return {**super().golden_params(case, base), "idx_dtype": case.idx_dtype}
 
     def defects_of(self, case: TpartArgCase, platform: Platform) -> tuple[str, ...]:
-        found = [f"{self.name}-missing"]
+        found = [f"{self.instruction}_MISSING"]
         if all(min(one, two) for one, two in zip(case.src0, case.src1, strict=True)):
-            found.append(f"{self.name}-ties")
+            found.append(f"{self.instruction}_TIES")
         if platform.family != "cpu" and case.dtype == "float16" and case.idx_dtype.endswith("32"):
-            found.append(f"{self.name}-pitch")
+            found.append(f"{self.instruction}_PITCH")
         return tuple(found)
 
 
@@ -462,14 +462,14 @@ def _plain(kind: str, rests: tuple[Rest, ...]) -> Tpart:
         rests=(SHAPES, EMPTY, *rests, NAN, SUBNORMALS),
         defects=(
             Defect(
-                f"{name}-dtypes",
+                f"{name.upper()}_DTYPES",
                 "uint16, uint32, int64 or uint64",
                 "pto/cpu/TPartOp.hpp:79-83",
                 "is not in the simulator's list of dtypes, so nothing compiles",
                 "!ptogen::probe::kHasPartDtypes",
             ),
             Defect(
-                f"{name}-8bit",
+                f"{name.upper()}_8BIT",
                 "int8 or uint8",
                 "pto/cpu/TPartOp.hpp:46-48 in the pinned snapshot; mended in 3186c38 (:79-83)",
                 "is not in the simulator's list of dtypes, so nothing compiles",
@@ -494,21 +494,21 @@ def _arg(kind: str) -> TpartArg:
         rests=(SHAPES, EMPTY, TIES, ZEROS, BITS, NAN, SUBNORMALS),
         defects=(
             Defect(
-                f"{name}-missing",
+                f"{name.upper()}_MISSING",
                 "always",
                 "pto/cpu has no TPartArg*.hpp in the pinned snapshot; there since 3186c38",
                 "the simulator has no such function, so nothing compiles",
                 "!ptogen::probe::kHasPartArg",
             ),
             Defect(
-                f"{name}-ties",
+                f"{name.upper()}_TIES",
                 "sources that overlap and hold equal values",
                 f"pto/cpu/{header}.hpp:21, pto/cpu/TPartArgCommon.hpp:38",
                 "takes the value and the index of src1",
                 f"ptogen::probe::PartArg<{maximum}>::TakesSrc1OfEqual()",
             ),
             Defect(
-                f"{name}-pitch",
+                f"{name.upper()}_PITCH",
                 "tiles of indices whose rows have another number of physical columns than those of the values",
                 "pto/cpu/TPartOp.hpp:52-71",
                 "finds indices by the pitch of the values",

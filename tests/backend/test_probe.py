@@ -19,7 +19,7 @@ def test_the_pinned_snapshot_has_all_of_them(headers, toolchain):
         assert probe.present(toolchain.compiler, headers) <= known().keys()
         return
     # It has no TPARTARGMAX and TPARTARGMIN at all, so nothing is wrong with what they do.
-    absent = {f"tpartarg{kind}-{what}" for kind in ("max", "min") for what in ("ties", "pitch")}
+    absent = {f"TPARTARG{kind}_{what}" for kind in ("MAX", "MIN") for what in ("TIES", "PITCH")}
     assert probe.present(toolchain.compiler, headers) == known().keys() - absent
 
 

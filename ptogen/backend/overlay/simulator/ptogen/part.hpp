@@ -198,13 +198,13 @@ namespace pto {
     }
 
 PTOGEN_PART(
-    "TPARTADD", TPARTADD_IMPL, TPARTADD_UPSTREAM_IMPL, ptogen::part::Add, "tpartadd-dtypes", "tpartadd-8bit", PTOGEN_DEFECT_TPARTADD_8BIT)
+    "TPARTADD", TPARTADD_IMPL, TPARTADD_UPSTREAM_IMPL, ptogen::part::Add, "TPARTADD_DTYPES", "TPARTADD_8BIT", PTOGEN_DEFECT_TPARTADD_8BIT)
 PTOGEN_PART(
-    "TPARTMUL", TPARTMUL_IMPL, TPARTMUL_UPSTREAM_IMPL, ptogen::part::Mul, "tpartmul-dtypes", "tpartmul-8bit", PTOGEN_DEFECT_TPARTMUL_8BIT)
+    "TPARTMUL", TPARTMUL_IMPL, TPARTMUL_UPSTREAM_IMPL, ptogen::part::Mul, "TPARTMUL_DTYPES", "TPARTMUL_8BIT", PTOGEN_DEFECT_TPARTMUL_8BIT)
 PTOGEN_PART(
-    "TPARTMAX", TPARTMAX_IMPL, TPARTMAX_UPSTREAM_IMPL, ptogen::part::Max, "tpartmax-dtypes", "tpartmax-8bit", PTOGEN_DEFECT_TPARTMAX_8BIT)
+    "TPARTMAX", TPARTMAX_IMPL, TPARTMAX_UPSTREAM_IMPL, ptogen::part::Max, "TPARTMAX_DTYPES", "TPARTMAX_8BIT", PTOGEN_DEFECT_TPARTMAX_8BIT)
 PTOGEN_PART(
-    "TPARTMIN", TPARTMIN_IMPL, TPARTMIN_UPSTREAM_IMPL, ptogen::part::Min, "tpartmin-dtypes", "tpartmin-8bit", PTOGEN_DEFECT_TPARTMIN_8BIT)
+    "TPARTMIN", TPARTMIN_IMPL, TPARTMIN_UPSTREAM_IMPL, ptogen::part::Min, "TPARTMIN_DTYPES", "TPARTMIN_8BIT", PTOGEN_DEFECT_TPARTMIN_8BIT)
 
 #undef PTOGEN_PART
 
@@ -217,11 +217,11 @@ PTOGEN_PART(
             Dst::Cols != DstIdx::Cols || Src0::Cols != Src0Idx::Cols || Src1::Cols != Src1Idx::Cols; \
         const char* defect = nullptr; \
         if (MISSING != 0) { \
-            defect = ID "-missing"; \
+            defect = ID "_MISSING"; \
         } else if (PITCH != 0 && kUnlikePitches) { \
-            defect = ID "-pitch"; \
+            defect = ID "_PITCH"; \
         } else if (TIES != 0 && ptogen::part::Overlap(src0, src1)) { \
-            defect = ID "-ties"; \
+            defect = ID "_TIES"; \
         } \
         if (defect != nullptr) { \
             ptogen::Calls::Instance().Corrected(NAME, defect); \
@@ -235,10 +235,10 @@ PTOGEN_PART(
     }
 
 PTOGEN_PART_ARG(
-    "TPARTARGMAX", TPARTARGMAX_IMPL, TPARTARGMAX_UPSTREAM_IMPL, ptogen::part::Max, "tpartargmax", PTOGEN_DEFECT_TPARTARGMAX_MISSING,
+    "TPARTARGMAX", TPARTARGMAX_IMPL, TPARTARGMAX_UPSTREAM_IMPL, ptogen::part::Max, "TPARTARGMAX", PTOGEN_DEFECT_TPARTARGMAX_MISSING,
     PTOGEN_DEFECT_TPARTARGMAX_TIES, PTOGEN_DEFECT_TPARTARGMAX_PITCH)
 PTOGEN_PART_ARG(
-    "TPARTARGMIN", TPARTARGMIN_IMPL, TPARTARGMIN_UPSTREAM_IMPL, ptogen::part::Min, "tpartargmin", PTOGEN_DEFECT_TPARTARGMIN_MISSING,
+    "TPARTARGMIN", TPARTARGMIN_IMPL, TPARTARGMIN_UPSTREAM_IMPL, ptogen::part::Min, "TPARTARGMIN", PTOGEN_DEFECT_TPARTARGMIN_MISSING,
     PTOGEN_DEFECT_TPARTARGMIN_TIES, PTOGEN_DEFECT_TPARTARGMIN_PITCH)
 
 #undef PTOGEN_PART_ARG
