@@ -29,6 +29,7 @@ from ptogen.dtypes import (
     Dtype,
 )
 from ptogen.ops.base import (
+    DATA_KINDS,
     Access,
     Arg,
     CaseFields,
@@ -113,7 +114,7 @@ class Tpart(Op):
             if (rows, cols) != case.dst:
                 name += f"_{source}_{rows}x{cols}"
         if case.data != "random":
-            name += f"_{case.data}"
+            name += f"_{case.data}" if case.data in DATA_KINDS else "_file"
         if case.seed:
             name += f"_seed{case.seed}"
         return name + ("_pinned" if case.ub else "")

@@ -54,7 +54,9 @@ def footprint(step: Step, tiles: Iterable[Tile], roles: Mapping[str, Role], tens
     def gm(window: GmWindow, writes: bool) -> Span:
         tensor = next(tensor for tensor in tensors if tensor.name == window.tensor)
         start = (window.row.times(tensor.cols) + window.col).times(tensor.dtype.bytes)
-        return Span(tensor.name, start, ((window.rows - 1) * tensor.cols + window.cols) * tensor.dtype.bytes, writes)
+        length = ((window.rows - 1) * tensor.cols + window.cols) * tensor.dtype.bytes
+        columns = None if window.col.terms else (window.col.const, window.col.const + window.cols)
+        return Span(tensor.name, start, length, writes, columns)
 
     if isinstance(step, Load):
         return Footprint(Pipe.MTE2, (gm(step.src, False), ub(step.dst, True)))

@@ -12,7 +12,7 @@ no flag set, and loops nest.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from ptogen.errors import Diagnostic, PtogenError
@@ -22,19 +22,23 @@ from ptogen.platforms import Pipe
 
 @dataclass(frozen=True)
 class Span:
-    """``length`` bytes of a memory (UB, or a GM tensor) from ``start``."""
+    """``length`` bytes of a memory (UB, or a GM tensor) from ``start``; ``columns``, where it is given, is the part of each
+    row of the memory that they keep to, so that spans side by side do not meet.
+    """
 
     memory: str
     start: Affine
     length: int
     writes: bool
+    columns: tuple[int, int] | None = None
 
     def over(self, variable: str, count: int) -> Span:
         """The bytes of all turns of a loop, from the first to the last of them."""
         factor = dict(self.start.terms).get(variable, 0)
         reach = factor * (count - 1)
         rest = tuple(term for term in self.start.terms if term[0] != variable)
-        return Span(self.memory, Affine(self.start.const + min(reach, 0), rest), self.length + abs(reach), self.writes)
+        start = Affine(self.start.const + min(reach, 0), rest)
+        return replace(self, start=start, length=self.length + abs(reach))
 
 
 @dataclass(frozen=True)
@@ -219,6 +223,8 @@ def _conflict(earlier: tuple[Span, ...], later: tuple[Span, ...], block: Block, 
 
 def _meet(one: Span, two: Span, block: Block, carried: bool) -> bool:
     """Whether the spans can share a byte: in the same turn, or with ``two`` one or more turns later."""
+    if one.columns and two.columns and (one.columns[1] <= two.columns[0] or two.columns[1] <= one.columns[0]):
+        return False
     distance = two.start + one.start.times(-1)
     factors = dict(distance.terms)
     own = factors.pop(block.loop, 0) if block.loop else 0
