@@ -22,8 +22,9 @@ from ptogen.platforms import Pipe
 
 @dataclass(frozen=True)
 class Span:
-    """``length`` bytes of a memory (UB, or a GM tensor) from ``start``; ``columns``, where it is given, is the part of each
-    row of the memory that they keep to, so that spans side by side do not meet.
+    """``length`` bytes of a memory (UB, or a GM tensor) from ``start``.
+
+    ``columns``, where it is given, is the part of each row of the memory that they keep to: spans side by side do not meet.
     """
 
     memory: str

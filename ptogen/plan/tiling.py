@@ -31,7 +31,7 @@ def _window(tile: Tile) -> Window:
 
 
 def _moves(operand: Operand, tile: Tile, col: int = 0) -> tuple[Role, Step] | None:
-    """The load or the store between a tile and the columns of its tensor from ``col`` on; none where the tile is empty."""
+    """The load or store between a tile and the columns of its tensor from ``col`` on; none where the tile is empty."""
     if operand.tensor is None or not (tile.valid_rows and tile.valid_cols):
         return None
     gm = GmWindow(operand.tensor, tile.valid_rows, tile.valid_cols, col=Affine(col))

@@ -75,7 +75,7 @@ class _Body:
         return f"UbTile<{tile.dtype.ctype}, {window.rows}, {window.cols}, {valid}>"
 
     def _valid(self, window: Window) -> str:
-        """What a tile is constructed with: a valid region that is empty cannot be part of its type (pto_tile.hpp, Tile)."""
+        """A tile's constructor arguments: a valid region that is empty cannot be part of its type (pto_tile.hpp)."""
         empty = not (window.valid_rows and window.valid_cols)
         return f"({window.valid_rows}, {window.valid_cols})" if empty else ""
 

@@ -15,7 +15,10 @@ CASES = [
     ("a2a3", "tpartmin", {"dtype": "float32", "dst": (16, 32), "src0": (16, 32), "src1": (8, 32)}),
     ("a2a3", "tpartadd", {"dtype": "int16", "dst": (3, 13), "src0": (2, 7), "src1": (3, 13)}),
     ("a2a3", "tpartmul", {"dtype": "float16", "dst": (2, 200), "src0": (0, 200), "src1": (2, 200)}),
-    ("a2a3", "tpartargmax", {"dtype": "float16", "idx_dtype": "int32", "dst": (2, 130), "src0": (2, 130), "src1": (1, 130)}),
+    (
+        "a2a3", "tpartargmax",
+        {"dtype": "float16", "idx_dtype": "int32", "dst": (2, 130), "src0": (2, 130), "src1": (1, 130)},
+    ),
     ("a5", "tpartmax", {"dtype": "int64", "dst": (2, 100), "src0": (2, 100), "src1": (1, 100)}),
     ("a5", "tpartargmin", {"dtype": "float32", "idx_dtype": "uint32", "dst": (2, 5), "src0": (2, 5), "src1": (2, 5)}),
     ("kirin9030", "tpartmin", {"dtype": "uint8", "dst": (5, 40), "src0": (5, 39), "src1": (5, 40)}),

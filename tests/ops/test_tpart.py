@@ -1,4 +1,4 @@
-"""The TPART family by its document and headers: what it allocates, how columns are cut, what the headers touch, what is refused."""
+"""The TPART family by its document and headers: what it allocates, cuts, touches and refuses."""
 
 from __future__ import annotations
 
@@ -65,10 +65,11 @@ def test_the_family_is_complete():
 def test_narrow_rows_are_padded_to_32_bytes():
     made = plan(dst=[2, 4], src0=[2, 4], src1=[1, 3])
     assert shapes(made) == {"src0": (2, 8, 2, 4), "src1": (1, 8, 1, 3), "dst": (2, 8, 2, 4)}
-    assert [(tensor.name, tensor.rows, tensor.cols) for tensor in made.tensors] == [("dst", 2, 4), ("src0", 2, 4), ("src1", 1, 3)]
+    tensors = [(tensor.name, tensor.rows, tensor.cols) for tensor in made.tensors]
+    assert tensors == [("dst", 2, 4), ("src0", 2, 4), ("src1", 1, 3)]
 
 
-@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES])
+@pytest.mark.parametrize("dtype", list(DTYPES))
 def test_each_tile_has_the_least_width_of_its_dtype(dtype):
     made = plan(platform="a5", dtype=dtype, **regions((3, 5)))
     assert all(tile.cols * tile.dtype.bytes in (32, 64) for tile in made.tiles)
@@ -200,7 +201,8 @@ def test_dtypes_of_each_platform():
 
 
 def test_the_dtypes_of_the_headers():
-    assert [dtype.name for dtype in OPS["tpartadd"].dtypes(PLATFORMS["a2a3"])] == ["float32", "float16", "int32", "int16"]
+    a2a3 = OPS["tpartadd"].dtypes(PLATFORMS["a2a3"])
+    assert [dtype.name for dtype in a2a3] == ["float32", "float16", "int32", "int16"]
     assert {dtype.name for dtype in OPS["tpartadd"].dtypes(PLATFORMS["a5"])} == set(DTYPES)
     assert {dtype.name for dtype in OPS["tpartmul"].dtypes(PLATFORMS["a5"])} == set(DTYPES) - {"int64", "uint64"}
     assert {dtype.name for dtype in OPS["tpartmax"].dtypes(PLATFORMS["kirin9030"])} == set(DTYPES) - {"int64", "uint64"}
