@@ -7,7 +7,7 @@ Sources: seeds 003 (TPARTMIN in full, the others as its family) and the headers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,6 +32,7 @@ from ptogen.ops.base import (
     DATA_KINDS,
     Access,
     Arg,
+    Assembly,
     CaseFields,
     Defect,
     Effects,
@@ -71,6 +72,12 @@ INDEX_DTYPES: dict[Dtype, tuple[Dtype, ...]] = {FLOAT32: (UINT32, INT32), FLOAT1
 Older headers want values and indices of one size.
 """
 
+ASSEMBLY_DTYPES: dict[str, tuple[Dtype, ...]] = {
+    "a2a3": (FLOAT32, FLOAT16, INT32, INT16),
+    "a5": (FLOAT32, FLOAT16, BFLOAT16, INT32, INT16, INT8),
+}
+"""What the verifier of PTOAS 0.27 accepts, by family."""
+
 Extent = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Shape = tuple[Extent, Extent]
 
@@ -103,6 +110,9 @@ class Tpart(Op):
 
     kind: str = ""
     """``min``, ``max``, ``add`` or ``mul``; ``argmin`` or ``argmax`` in the subclass."""
+
+    one_shape: bool = False
+    """Whether all tiles have the physical shape of the largest."""
 
     Case = TpartCase
     golden_module = "part"
@@ -206,6 +216,9 @@ class Tpart(Op):
                 width = align_up(max(cols, 1), UB_BLOCK_BYTES // narrow)
                 role = Role.OUT if field == "dst" else Role.IN
                 operands.append(Operand(name, role, dtype, max(rows, 1), width, rows, cols, UB_BLOCK_BYTES, name))
+        if self.one_shape:
+            height, width = max(operand.rows for operand in operands), max(operand.cols for operand in operands)
+            operands = [replace(operand, rows=height, cols=width) for operand in operands]
         args = tuple(operand.name for operand in operands)
         step = self.columns_at_once(case, platform)
         parts = tuple(
@@ -217,6 +230,20 @@ class Tpart(Op):
 
     def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
         return {"a2a3": _effects_a2a3, "a5": _effects_masked, "cpu": _effects_masked}[platform.family](args, (VALUES,))
+
+    def in_pto_as(self) -> Tpart:
+        """The assembler wants one physical shape of the tiles of min and max (PTOAS 0.27, verifier)."""
+        return replace(self, one_shape=self.kind in ("min", "max"))
+
+    def pto_as(
+        self, args: Mapping[str, Arg], attributes: Mapping[str, int | bool], platform: Platform
+    ) -> Assembly | Fault:
+        dtype, accepted = args["dst"].dtype, ASSEMBLY_DTYPES[platform.family]
+        if dtype not in accepted:
+            names = ", ".join(map(str, accepted))
+            message = f"PTO assembly has no {dtype} for {self.name} on {platform}; it has {names}"
+            return Fault("PTG303", "dtype", message)
+        return super().pto_as(args, attributes, platform)
 
     def golden_params(self, case: TpartCase, base: Path) -> dict[str, Any]:
         shapes = {name: list(getattr(case, name)) for name in VALUES}
@@ -286,6 +313,11 @@ class TpartArg(Tpart):
     def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
         effects = {"a2a3": _effects_a2a3_arg, "a5": _effects_masked, "cpu": _effects_cpu_arg}[platform.family]
         return effects(args, (VALUES, INDICES))
+
+    def pto_as(
+        self, args: Mapping[str, Arg], attributes: Mapping[str, int | bool], platform: Platform
+    ) -> Assembly | Fault:
+        return Fault("PTG303", "", f"PTO assembly has no text for {self.name}", "render `--target st`")
 
     def golden_params(self, case: TpartArgCase, base: Path) -> dict[str, Any]:
         return {**super().golden_params(case, base), "idx_dtype": case.idx_dtype}
