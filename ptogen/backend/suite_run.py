@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ptogen.backend import gtest
+from ptogen.backend import defects, gtest
 from ptogen.backend import run as running
 from ptogen.backend.gtest import CaseRun
 from ptogen.backend.project import Place
@@ -93,8 +93,7 @@ def run(job: Job, fault: Diagnostic | None, stop: Stop, progress: Progress) -> S
     """
     calls: tuple[Calls, ...] = ()
     if fault is not None:
-        place = f"{fault.position}: " if fault.position else ""
-        results = _all(job, Outcome.FAILED, fault.code, f"{place}{fault.message}", fault.details)
+        results = _unbuilt(job, fault)
     elif stop.now:
         results = _all(job, Outcome.NOT_RUN, None, "stopped after the first failure (--fail-fast)", ())
     else:
@@ -109,6 +108,24 @@ def run(job: Job, fault: Diagnostic | None, stop: Stop, progress: Progress) -> S
         job.manifest.directory,
         results, calls,
     )  # fmt: skip
+
+
+def _unbuilt(job: Job, fault: Diagnostic) -> tuple[CaseResult, ...]:
+    """Every case failed; unless pristine headers lack what some of them need, which keeps the others from running."""
+    place = f"{fault.position}: " if fault.position else ""
+    reason = f"{place}{fault.message}"
+    lacking = {
+        defect.defect.id for defect in defects.known().values() if not defect.defect.compiles and defect.defect.id in job.present
+    }
+    blamed = {case for case in job.cases if lacking & set(job.defects(case))}
+    if not job.pristine or not blamed:
+        return _all(job, Outcome.FAILED, fault.code, reason, fault.details)
+    return tuple(
+        CaseResult(case, Outcome.KNOWN_DEFECT, 0.0, fault.code, reason, tuple(fault.details), job.defects(case))
+        if case in blamed
+        else CaseResult(case, Outcome.NOT_RUN, reason="other cases keep its suite from building on these headers")
+        for case in job.cases
+    )
 
 
 def _all(job: Job, outcome: Outcome, code: str | None, reason: str, output: Sequence[str]) -> tuple[CaseResult, ...]:

@@ -313,6 +313,7 @@ class Defect:
         header: where it stands in the pto-isa headers.
         reason: what goes wrong.
         probe: C++ expression that is true where the header at hand has the defect; see ``ptogen/backend/probe.py``.
+        compiles: whether a kernel that meets it still compiles.
     """
 
     id: str
@@ -320,6 +321,7 @@ class Defect:
     header: str
     reason: str
     probe: str
+    compiles: bool = True
 
 
 @dataclass(frozen=True)

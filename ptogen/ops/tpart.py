@@ -500,6 +500,7 @@ def _plain(kind: str, rests: tuple[Rest, ...]) -> Tpart:
                 "pto/cpu/TPartOp.hpp:79-83",
                 "is not in the simulator's list of dtypes, so nothing compiles",
                 "!ptogen::probe::kHasPartDtypes",
+                compiles=False,
             ),
             Defect(
                 f"{name.upper()}_8BIT",
@@ -507,6 +508,7 @@ def _plain(kind: str, rests: tuple[Rest, ...]) -> Tpart:
                 "pto/cpu/TPartOp.hpp:46-48 in the pinned snapshot; mended in 3186c38 (:79-83)",
                 "is not in the simulator's list of dtypes, so nothing compiles",
                 "!ptogen::probe::kHasPartArg",
+                compiles=False,
             ),
         ),
     )
@@ -532,6 +534,7 @@ def _arg(kind: str) -> TpartArg:
                 "pto/cpu has no TPartArg*.hpp in the pinned snapshot; there since 3186c38",
                 "the simulator has no such function, so nothing compiles",
                 "!ptogen::probe::kHasPartArg",
+                compiles=False,
             ),
             Defect(
                 f"{name.upper()}_TIES",
