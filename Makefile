@@ -34,6 +34,8 @@ generated: $(READY) ## render the suites of specs/*.yaml into generated/
 
 docs: $(READY) ## make the reference pages that come from the code
 	$(BIN)/python docs/codes.py > docs/codes.md
+	$(BIN)/python docs/documents.py > docs/documents.md
+	$(BIN)/python docs/readme.py
 
 clean: ## remove what `make` built, the environment included
 	rm -rf $(VENV) build dist

@@ -39,6 +39,7 @@ from ptogen.ops.base import (
     Fault,
     Op,
     Operand,
+    OperandNote,
     Part,
     Region,
     Rest,
@@ -480,6 +481,13 @@ TIES = Rest("ties", "the value and the index of src0 (older a2a3 headers take sr
 HEADERS = "pto/npu/a2a3/{0}.hpp, pto/npu/a5/{0}.hpp (a5 and Kirin), pto/cpu/{0}.hpp"
 
 
+REGIONS = (
+    "one source's valid region equals dst's, the other's is no larger in either dimension",
+    "a region may have no rows or no columns; such a tile is neither loaded nor stored",
+)
+NARROW = "rows x cols of its valid region, columns up to 32 bytes"
+
+
 def _plain(kind: str, rests: tuple[Rest, ...]) -> Tpart:
     name = f"tpart{kind}"
     return Tpart(
@@ -491,6 +499,16 @@ def _plain(kind: str, rests: tuple[Rest, ...]) -> Tpart:
             "the ISA's page TPARTMIN" + ("" if kind == "min" else f", which names {name.upper()} in its family"),
             HEADERS.format(f"TPart{kind.capitalize()}"),
             "pto/npu/a2a3/TPartOp.hpp, pto/npu/a5/TPartBinOps.hpp, pto/npu/a5/Int64Reduce.hpp, pto/cpu/TPartOp.hpp",
+        ),
+        operands=(
+            OperandNote("dst", Role.OUT, "dtype", NARROW),
+            OperandNote("src0", Role.IN, "dtype", NARROW),
+            OperandNote("src1", Role.IN, "dtype", NARROW),
+        ),
+        constraints=(
+            *REGIONS,
+            "no tmp",
+            "64-bit elements on a5 are cut into parts of 64 columns, which is all that the header computes",
         ),
         rests=(SHAPES, EMPTY, *rests, NAN, SUBNORMALS),
         defects=(
@@ -525,6 +543,20 @@ def _arg(kind: str) -> TpartArg:
         sources=(
             f"the ISA's page TPARTMIN, which names {name.upper()} in its family",
             f"pto/npu/a2a3/TPartArgOp.hpp, pto/npu/a5/TPartArgBinOps.hpp (a5 and Kirin), pto/cpu/{header}.hpp",
+        ),
+        operands=(
+            OperandNote("dst", Role.OUT, "dtype", NARROW),
+            OperandNote("src0", Role.IN, "dtype", NARROW),
+            OperandNote("src1", Role.IN, "dtype", NARROW),
+            OperandNote("dstIdx", Role.OUT, "idx_dtype", "as dst"),
+            OperandNote("src0Idx", Role.IN, "idx_dtype", "as src0"),
+            OperandNote("src1Idx", Role.IN, "idx_dtype", "as src1"),
+        ),
+        constraints=(
+            *REGIONS,
+            "no tmp",
+            "float32 takes uint32 or int32 indices, float16 those and uint16 or int16",
+            "half with 32-bit indices on a2a3 is cut into parts of 64 columns, which is all that the header computes",
         ),
         rests=(SHAPES, EMPTY, TIES, ZEROS, BITS, NAN, SUBNORMALS),
         defects=(
