@@ -15,7 +15,9 @@ README = Path(__file__).parent.parent / "README.md"
 def updated(text: str) -> str:
     """The README with the table of this version."""
     table = CliRunner().invoke(ops, ["--format", "markdown"]).output
-    return re.sub(r"(<!-- ptogen ops -->\n).*?(<!-- end -->)", lambda found: found[1] + table + found[2], text, flags=re.DOTALL)
+    return re.sub(
+        r"(<!-- ptogen ops -->\n).*?(<!-- end -->)", lambda found: found[1] + table + found[2], text, flags=re.DOTALL
+    )
 
 
 if __name__ == "__main__":

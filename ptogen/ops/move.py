@@ -12,8 +12,8 @@ from ptogen.platforms import UB_BLOCK_BYTES, Pipe, Platform
 def load_effects(platform: Platform, tile: Arg) -> Effects:
     """TLOAD into ``tile``: one burst a row.
 
-    NPUs write the valid columns; what they write behind them, up to the next 32 bytes, is not documented and taken as undefined
-    (a2a3/TLoad.hpp:112). The simulator fills the rest of the physical tile with zeros (cpu/TLoad.hpp, TLoad).
+    NPUs write the valid columns; what they write behind them, up to the next 32 bytes, is not documented and taken as
+    undefined (a2a3/TLoad.hpp:112). The simulator fills the rest of the physical tile with zeros (cpu/TLoad.hpp, TLoad).
     """
     used = tile.valid_cols * tile.dtype.bytes
     accesses = [Access("dst", True, Region(0, used, tile.valid_rows, tile.pitch))]

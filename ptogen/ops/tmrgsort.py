@@ -41,7 +41,8 @@ BLOCKS = 4
 """Blocks that the single variant merges into one (ISA page TMRGSORT, variant A)."""
 
 BLOCK_MULTIPLE = 64
-"""``block_len`` is a multiple of it (ISA page TMRGSORT, single list; a2a3/TMrgSort.hpp:291, asserted in debug builds only)."""
+"""``block_len`` is a multiple of it (ISA page TMRGSORT, single list; a2a3/TMrgSort.hpp:291, asserted in debug builds
+only)."""
 
 REPEAT_MAX = 255
 """Most groups of four blocks (ISA page TMRGSORT; 8 bits in a2a3/TMrgSort.hpp:295, a5/TMrgSort.hpp:273)."""
@@ -94,8 +95,8 @@ class Tmrgsort(Op):
         return name + ("_exhausted" if case.exhausted else "") + common_suffix(case)
 
     def dtypes(self, platform: Platform) -> tuple[Dtype, ...]:
-        # The simulator takes any type that divides 8 bytes; the ISA has only these (ISA page TMRGSORT; a2a3/TMrgSort.hpp:184,
-        # a5/TMrgSort.hpp:190).
+        # The simulator takes any type that divides 8 bytes; the ISA has only these (ISA page TMRGSORT;
+        # a2a3/TMrgSort.hpp:184, a5/TMrgSort.hpp:190).
         return (FLOAT32, FLOAT16)
 
     def rules(self, case: TmrgsortCase, platform: Platform, mode: str, base: Path) -> list[Fault]:

@@ -43,8 +43,8 @@ REPEAT_MAX = 255
 """Most blocks of one vbitsort (ISA page TSORT32; ``pto/common/constants.hpp``)."""
 
 SMALL_ROW = 32 * 255
-"""Longest row that the headers copy to tmp as a whole: elements on a2a3, bytes on a5 (ISA page TSORT32, "tmp Size Formula"; a2a3/TSort32.hpp:122,
-a5/TSort32.hpp:133)."""
+"""Longest row that the headers copy to tmp as a whole: elements on a2a3, bytes on a5 (ISA page TSORT32, "tmp Size
+Formula"; a2a3/TSort32.hpp:122, a5/TSort32.hpp:133)."""
 
 MAX_TENSOR_BYTES = 2**31
 """Largest GM tensor: what a host program can be asked to allocate and compare."""
@@ -58,7 +58,9 @@ class Tsort32Case(CaseFields):
     dtype: str = Field(description="float32 or float16 (also spelt float, half)")
     rows: Count = Field(description="rows of the tensor in GM")
     cols: Count = Field(description="columns of the tensor in GM, in elements; its pitch")
-    valid: tuple[Count, Count] | None = Field(None, description="[rows, columns] of the valid region; default all of it")
+    valid: tuple[Count, Count] | None = Field(
+        None, description="[rows, columns] of the valid region; default all of it"
+    )
     idx: Literal["per_row", "broadcast"] = Field("per_row", description="one row of indices a row, or one for all rows")
 
     @property
@@ -85,9 +87,10 @@ def tmp_cols(cols: int, dtype: Dtype, platform: Platform) -> int:
 def is_trap(cols: int, dtype: Dtype, platform: Platform) -> bool:
     """Whether one instruction on ``cols`` valid columns would go wrong, so that the columns must be cut.
 
-    NPU headers: long rows are cut into groups of 255 blocks and the rest of the division is taken as the repeat of the last group; a rest of 0,
-    and for an incomplete row a rest of 1 too, issues a sort with repeat 0 or -1 (a2a3/TSort32.hpp:44,90; a5/TSort32.hpp:45,79,220). The
-    simulator overwrites records of a half row with more than one block (cpu/TSort32.hpp:51).
+    NPU headers: long rows are cut into groups of 255 blocks and the rest of the division is taken as the repeat of the
+    last group; a rest of 0, and for an incomplete row a rest of 1 too, issues a sort with repeat 0 or -1
+    (a2a3/TSort32.hpp:44,90; a5/TSort32.hpp:45,79,220). The simulator overwrites records of a half row with more than
+    one block (cpu/TSort32.hpp:51).
     """
     if platform.family == "cpu":
         return dtype is FLOAT16 and cols > BLOCK
@@ -99,7 +102,8 @@ def is_trap(cols: int, dtype: Dtype, platform: Platform) -> bool:
 
 
 def cut(cols: int, dtype: Dtype, platform: Platform) -> tuple[tuple[int, int], ...]:
-    """Column ranges that together serve ``cols`` columns, none of them a trap: the last block is cut off as often as needed.
+    """Column ranges that together serve ``cols`` columns, none of them a trap: the last block is cut off as often as
+    needed.
 
     Blocks are independent, so a cut at a multiple of 32 changes no result.
     """
@@ -124,7 +128,8 @@ class Tsort32(Op):
         return name + common_suffix(case)
 
     def dtypes(self, platform: Platform) -> tuple[Dtype, ...]:
-        # The simulator accepts int32, int16 and bfloat16 too; the ISA has only these (a2a3/TSort32.hpp CheckStatic, a5 the same).
+        # The simulator accepts int32, int16 and bfloat16 too; the ISA has only these (a2a3/TSort32.hpp CheckStatic, a5
+        # the same).
         return (FLOAT32, FLOAT16)
 
     def rules(self, case: Tsort32Case, platform: Platform, mode: str, base: Path) -> list[Fault]:
@@ -159,7 +164,8 @@ class Tsort32(Op):
         )
 
     def sizing(self, case: Tsort32Case, platform: Platform) -> Sizing:
-        """Seeds 002 for shapes and tmp, pypto_pro page sort32 for the alignment that the sort hardware wants of each operand."""
+        """ISA page TSORT32 for shapes and tmp, pypto_pro page sort32 for the alignment that the sort hardware wants of
+        each operand."""
         dtype = DTYPES[case.dtype]
         rows, cols = case.valid_shape
         width = align_up(cols, BLOCK)
@@ -179,7 +185,8 @@ class Tsort32(Op):
         ]
         if tmp:
             operands.append(Operand("tmp", Role.TMP, dtype, 1, tmp, 1, tmp, src_align, scale=0))
-        # The simulator returns without sorting where the valid rows of idx differ from those of src (cpu/TSort32.hpp:124).
+        # The simulator returns without sorting where the valid rows of idx differ from those of src
+        # (cpu/TSort32.hpp:124).
         row_by_row = platform.family == "cpu" and idx_rows != rows
         return Sizing(tuple(operands), tuple(parts), row_by_row)
 
@@ -236,7 +243,8 @@ def _rows(args: Mapping[str, Arg], operand: str, count: int, start: int, length:
 
 
 def _sort(args: Mapping[str, Arg], rows: int, first: int, blocks: int, valid: int, source: str = "src") -> list[Access]:
-    """One vbitsort a row on blocks ``first`` to ``first + blocks``: it reads whole blocks and writes a record for each element.
+    """One vbitsort a row on blocks ``first`` to ``first + blocks``: it reads whole blocks and writes a record for each
+    element.
 
     ``valid`` columns of them count; what stands in the lanes behind reaches only records behind the valid ones.
     """
@@ -250,7 +258,9 @@ def _sort(args: Mapping[str, Arg], rows: int, first: int, blocks: int, valid: in
         accesses.append(Access("tmp", False, Region(0, lanes * b)))
     accesses.append(Access("idx", False, _rows(args, "idx", rows, start * 4, valid * 4)))
     if lanes > valid:
-        accesses.append(Access("idx", False, _rows(args, "idx", rows, (start + valid) * 4, (lanes - valid) * 4), defined=False))
+        accesses.append(
+            Access("idx", False, _rows(args, "idx", rows, (start + valid) * 4, (lanes - valid) * 4), defined=False)
+        )
     accesses.append(Access("dst", True, _rows(args, "dst", rows, start * RECORD_BYTES, valid * RECORD_BYTES)))
     if lanes > valid:
         behind = _rows(args, "dst", rows, (start + valid) * RECORD_BYTES, (lanes - valid) * RECORD_BYTES)
@@ -282,14 +292,17 @@ def _effects_whole(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
     if blocks == 0:
         defects.append(f"{cols} columns are {blocks} whole blocks: vbitsort gets repeat 0")
     if blocks > REPEAT_MAX and blocks % REPEAT_MAX == 0:
-        defects.append(f"{blocks} blocks are a multiple of {REPEAT_MAX}: the last group gets repeat 0 and is not sorted")
+        defects.append(
+            f"{blocks} blocks are a multiple of {REPEAT_MAX}: the last group gets repeat 0 and is not sorted"
+        )
     if cols % BLOCK:
         defects.append(f"the 3-argument form drops the last {cols % BLOCK} of {cols} columns")
     return Effects(Pipe.V, tuple(_sort(args, rows, 0, blocks, blocks * BLOCK)), tuple(defects))
 
 
 def _effects_large(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
-    """Long rows with a tail: whole blocks from src, the last one through tmp (a2a3/TSort32.hpp:24-70, a5/TSort32.hpp:60-114)."""
+    """Long rows with a tail: whole blocks from src, the last one through tmp (a2a3/TSort32.hpp:24-70,
+    a5/TSort32.hpp:60-114)."""
     blocks, tail = blocks_of(cols), cols % BLOCK
     rest = blocks % REPEAT_MAX
     defects = []
@@ -307,7 +320,8 @@ def _effects_large(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
 def _effects_small(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
     """Short rows with a tail: the row goes through tmp (a2a3/TSort32.hpp:108-139, a5/TSort32.hpp:119-161).
 
-    On a5 the pad step also reads a whole vector register from the last block of tmp; those lanes are dropped and not modelled.
+    On a5 the pad step also reads a whole vector register from the last block of tmp; those lanes are dropped and not
+    modelled.
     """
     blocks = blocks_of(cols)
     accesses = [*_copy_row(args, rows, 0, cols), _pad(args, cols), *_sort(args, rows, 0, blocks, cols, source="tmp")]
@@ -344,7 +358,9 @@ def _effects_cpu(args: Mapping[str, Arg]) -> Effects:
     if idx.cols != src.cols:
         defects.append(f"src has {src.cols} physical columns and idx {idx.cols}: the simulator does not compile")
     if src.dtype is FLOAT16 and cols > BLOCK:
-        defects.append(f"{blocks_of(cols)} blocks of half: the simulator overwrites records of each block with the next one's")
+        defects.append(
+            f"{blocks_of(cols)} blocks of half: the simulator overwrites records of each block with the next one's"
+        )
     accesses = (
         Access("src", False, Region(0, cols * src.dtype.bytes, rows, src.pitch)),
         Access("idx", False, Region(0, cols * 4, rows, idx.pitch)),
@@ -368,7 +384,9 @@ OPS = (
             OperandNote("dst", Role.OUT, "dtype", "rows x 2 * ceil32(cols) float, 4 * ceil32(cols) half", "256"),
             OperandNote("src", Role.IN, "dtype", "rows x ceil32(cols)", "128 float, 64 half"),
             OperandNote("idx", Role.IN, "uint32", "rows x ceil32(cols), or one row for all", "128"),
-            OperandNote("tmp", Role.TMP, "dtype", "1 x ceil32(cols), or 1 x 32 for long rows; none for whole blocks", "as src"),
+            OperandNote(
+                "tmp", Role.TMP, "dtype", "1 x ceil32(cols), or 1 x 32 for long rows; none for whole blocks", "as src"
+            ),
         ),
         constraints=(
             "ceil32 rounds the valid columns up to a multiple of 32",
@@ -379,19 +397,27 @@ OPS = (
         ),
         rests=(
             Rest("order", "descending by value within every 32 columns", "document"),
-            Rest("ties", "equal values by smaller index; -0.0 and +0.0 are equal", "document; the two zeros: simulator"),
+            Rest(
+                "ties", "equal values by smaller index; -0.0 and +0.0 are equal", "document; the two zeros: simulator"
+            ),
             Rest("value bits", "kept as they are, signed zeros and subnormals too", "assumed"),
             Rest("padding", "a half value is followed by two zero bytes", "document"),
             Rest("pad value", "sorts behind every value of the last block; -inf is kept out of it", "assumed"),
             Rest("NaN", "refused as input: its order is undefined", "document"),
-            Rest("records behind the valid ones", "written by NPUs up to the end of the block, never stored to GM", "header"),
+            Rest(
+                "records behind the valid ones",
+                "written by NPUs up to the end of the block, never stored to GM",
+                "header",
+            ),
         ),
-        # Seen by running pto-isa 3186c38 and the pinned snapshot; line numbers are those of 3186c38 unless the row says otherwise.
+        # Seen by running pto-isa 3186c38 and the pinned snapshot; line numbers are those of 3186c38 unless the row
+        # says otherwise.
         defects=(
             Defect(
                 "TSORT32_INDEX_VALUE",
                 "always, except an index of 0",
-                "pto/cpu/TSort32.hpp:78-79 (half) and :82 (float) in the pinned snapshot; mended in 3186c38 (:81-83, :87-89)",
+                "pto/cpu/TSort32.hpp:78-79 (half) and :82 (float) in the pinned snapshot; mended in 3186c38 (:81-83, "
+                ":87-89)",
                 "the index is converted to the number of the value's type instead of being stored as its 32 bits",
                 "!ptogen::probe::Sort32<float, 1, 32>().Indices() || !ptogen::probe::Sort32<half, 1, 32>().Indices()",
             ),
@@ -399,15 +425,18 @@ OPS = (
                 "TSORT32_HALF_BLOCKS",
                 "float16 with more than 32 valid columns",
                 "pto/cpu/TSort32.hpp:51",
-                "records of a 32-block start 2 slots a column, not 4, after those of the one before, and overwrite its half",
+                "records of a 32-block start 2 slots a column, not 4, after those of the one before, and overwrite "
+                "its half",
                 "!ptogen::probe::Sort32<half, 1, 64>().Values()",
             ),
             Defect(
                 "TSORT32_IDX_SHAPE",
-                "valid shape of idx other than that of src: one row of indices for all rows (broadcast), or more columns",
+                "valid shape of idx other than that of src: one row of indices for all rows (broadcast), or more "
+                "columns",
                 "pto/cpu/TSort32.hpp:124",
                 "returns without sorting",
-                "!ptogen::probe::Sort32<float, 2, 32, 1>().Values() || !ptogen::probe::Sort32<float, 1, 13, 1, 32>().Values()",
+                "!ptogen::probe::Sort32<float, 2, 32, 1>().Values() || !ptogen::probe::Sort32<float, 1, 13, 1, "
+                "32>().Values()",
             ),
         ),
     ),

@@ -38,15 +38,19 @@ def live_bytes(tiles: Sequence[Tile], lives: Mapping[str, Lifetime]) -> int:
     """The largest sum of bytes that are live at one step: no placement needs less."""
     steps = {place for life in lives.values() for place in life}
     return max(
-        (sum(tile.bytes for tile in tiles if lives[tile.name][0] <= step <= lives[tile.name][1]) for step in steps), default=0
+        (sum(tile.bytes for tile in tiles if lives[tile.name][0] <= step <= lives[tile.name][1]) for step in steps),
+        default=0,
     )
 
 
-def place(tiles: Sequence[Tile], lives: Mapping[str, Lifetime], capacity: int, pins: Mapping[str, int]) -> tuple[Tile, ...]:
+def place(
+    tiles: Sequence[Tile], lives: Mapping[str, Lifetime], capacity: int, pins: Mapping[str, int]
+) -> tuple[Tile, ...]:
     """The tiles with their addresses.
 
-    One behind the other while everything fits; otherwise tiles that are never live together share bytes, the largest placed first, ties by
-    name. Pinned tiles stand where they were pinned, right or wrong: the checker judges that. A result that ends past ``capacity`` does not fit.
+    One behind the other while everything fits; otherwise tiles that are never live together share bytes, the largest
+    placed first, ties by name. Pinned tiles stand where they were pinned, right or wrong: the checker judges that. A
+    result that ends past ``capacity`` does not fit.
     """
     pinned = [replace(tile, offset=pins[tile.name]) for tile in tiles if tile.name in pins]
     placed = list(pinned)

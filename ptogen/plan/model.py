@@ -1,14 +1,13 @@
 """The plan: the frozen result of planning one case. The checker and every renderer read it; nobody changes it.
 
-A program is a tree: loops hold steps. Positions inside a loop are affine in the loop variables, so a plan stays as long as its text and not
-as its run.
+A program is a tree: loops hold steps. Positions inside a loop are affine in the loop variables, so a plan stays as long
+as its text and not as its run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Union
 
 from ptogen.dtypes import Dtype
 from ptogen.ops.base import Arg, Tensor
@@ -176,7 +175,7 @@ class Loop:
     body: tuple[Step, ...]
 
 
-Step = Union[Load, Store, Instruction, SetFlag, WaitFlag, Barrier, Loop]
+Step = Load | Store | Instruction | SetFlag | WaitFlag | Barrier | Loop
 Program = tuple[Step, ...]
 
 
@@ -216,9 +215,9 @@ class KernelPlan:
         return next(tensor for tensor in self.tensors if tensor.name == name)
 
 
-def unroll(program: Program, variables: Mapping[str, int] | None = None, path: tuple[int, ...] = ()) -> Iterator[
-    tuple[Step, Mapping[str, int], tuple[int, ...]]
-]:
+def unroll(
+    program: Program, variables: Mapping[str, int] | None = None, path: tuple[int, ...] = ()
+) -> Iterator[tuple[Step, Mapping[str, int], tuple[int, ...]]]:
     """Every step in the order of issue, loops run, with the loop variables and the step's place in the tree."""
     variables = variables or {}
     for place, step in enumerate(program):

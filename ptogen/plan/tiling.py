@@ -13,9 +13,9 @@ from ptogen.platforms import UB_BLOCK_BYTES
 def tile(op: str, sizing: Sizing, mode: str) -> tuple[tuple[Tile, ...], Program]:
     """Tiles (all at offset 0) and the program of one case.
 
-    In manual mode an operand is one tile, and several instructions use windows of it, row by row: a window is a tile of its own for the
-    header, so it has to be contiguous. In auto mode addresses are the compiler's, so each part has tiles of its own
-    instead; it has them in manual mode too where the op wants its parts apart.
+    In manual mode an operand is one tile, and several instructions use windows of it, row by row: a window is a tile of
+    its own for the header, so it has to be contiguous. In auto mode addresses are the compiler's, so each part has
+    tiles of its own instead; it has them in manual mode too where the op wants its parts apart.
     """
     if len(sizing.parts) == 1 and not sizing.row_by_row:
         return _whole(op, sizing)
@@ -51,14 +51,18 @@ def _program(moves: list[tuple[Role, Step] | None], body: Program) -> Program:
 
 
 def _whole(op: str, sizing: Sizing) -> tuple[tuple[Tile, ...], Program]:
-    tiles = {operand.name: _tile(operand, operand.name, operand.cols, operand.valid_cols) for operand in sizing.operands}
+    tiles = {
+        operand.name: _tile(operand, operand.name, operand.cols, operand.valid_cols) for operand in sizing.operands
+    }
     instruction = _instruction(op, sizing.parts[0], lambda name: _window(tiles[name]))
     moves = [_moves(operand, tiles[operand.name]) for operand in sizing.operands]
     return tuple(tiles.values()), _program(moves, (instruction,))
 
 
 def _windows(op: str, sizing: Sizing) -> tuple[tuple[Tile, ...], Program]:
-    tiles = {operand.name: _tile(operand, operand.name, operand.cols, operand.valid_cols) for operand in sizing.operands}
+    tiles = {
+        operand.name: _tile(operand, operand.name, operand.cols, operand.valid_cols) for operand in sizing.operands
+    }
     operands = {operand.name: operand for operand in sizing.operands}
     rows = max(operand.rows for operand in sizing.operands)
     row = Affine(0, (("row", 1),)) if rows > 1 else Affine(0)

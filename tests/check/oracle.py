@@ -1,8 +1,8 @@
 """A dumb oracle: it tries every timing that the flags allow, one by one, and looks.
 
-A pipe starts its steps in order. A started step stays in flight until it ends, at any later moment; the next one may start before. A set is such
-a step: it ends, and sets the flag, once everything ahead of it in its pipe has ended. A wait needs the flag set and clears it; a barrier needs
-everything of its pipe ended.
+A pipe starts its steps in order. A started step stays in flight until it ends, at any later moment; the next one may
+start before. A set is such a step: it ends, and sets the flag, once everything ahead of it in its pipe has ended. A
+wait needs the flag set and clears it; a barrier needs everything of its pipe ended.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ def judge(events: Sequence[Event]) -> Verdict:
     queues = {pipe: [place for place, event in enumerate(events) if event.pipe is pipe] for pipe in Pipe}
     pipes = [pipe for pipe in Pipe if queues[pipe]]
     conflicts = {
-        (one, two) for one in range(len(events)) for two in range(len(events)) if one != two and _conflict(events[one], events[two])
+        (one, two)
+        for one in range(len(events))
+        for two in range(len(events))
+        if one != two and _conflict(events[one], events[two])
     }
     verdict = Verdict()
     start = (tuple(0 for _ in pipes), frozenset(), frozenset())
@@ -65,7 +68,7 @@ def judge(events: Sequence[Event]) -> Verdict:
                 verdict.races |= {(min(place, step), max(place, step)) for step in flight if (place, step) in conflicts}
                 following.append((onward, flight | {place}, flags))
         if not following:
-            done = all(head == len(queues[pipe]) for head, pipe in zip(heads, pipes))
+            done = all(head == len(queues[pipe]) for head, pipe in zip(heads, pipes, strict=True))
             verdict.hangs |= not done
             verdict.left_set |= done and bool(flags)
         for state in following:

@@ -58,7 +58,9 @@ def edits(program: Program) -> Iterator[tuple[str, Program]]:
         if isinstance(step, (SetFlag, WaitFlag, Barrier, Load, Store, Instruction)):
             yield f"drop {place} {type(step).__name__}", program[:place] + program[place + 1 :]
         if isinstance(step, WaitFlag):
-            use = next(later for later in range(place + 1, len(program)) if not isinstance(program[later], (SetFlag, WaitFlag)))
+            use = next(
+                later for later in range(place + 1, len(program)) if not isinstance(program[later], (SetFlag, WaitFlag))
+            )
             yield f"late wait {place}", (*program[:place], *program[place + 1 : use + 1], step, *program[use + 1 :])
         if isinstance(step, SetFlag):
             yield f"early set {place}", (*program[: place - 1], step, program[place - 1], *program[place + 1 :])
@@ -70,10 +72,13 @@ def pairs_dropped(program: Program) -> Iterator[tuple[str, Program]]:
     for step in program:
         if isinstance(step, SetFlag):
             flag = (step.src, step.dst, step.event)
-            yield f"drop pair {flag}", tuple(
-                other
-                for other in program
-                if not isinstance(other, (SetFlag, WaitFlag)) or (other.src, other.dst, other.event) != flag
+            yield (
+                f"drop pair {flag}",
+                tuple(
+                    other
+                    for other in program
+                    if not isinstance(other, (SetFlag, WaitFlag)) or (other.src, other.dst, other.event) != flag
+                ),
             )
 
 
@@ -121,5 +126,15 @@ def test_every_mutant_is_caught(mutant):
 def test_there_are_mutants_of_every_kind():
     names = " ".join(str(parameter.id) for parameter in MUTANTS)
     assert len(MUTANTS) > 300
-    for kind in ("drop_", "late_wait", "early_set", "drop_pair", "onto_dst", "past_the_end", "off_by_4", "tmp_one_block_shorter", "Barrier"):
+    for kind in (
+        "drop_",
+        "late_wait",
+        "early_set",
+        "drop_pair",
+        "onto_dst",
+        "past_the_end",
+        "off_by_4",
+        "tmp_one_block_shorter",
+        "Barrier",
+    ):
         assert kind in names, kind

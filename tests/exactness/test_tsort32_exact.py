@@ -1,4 +1,5 @@
-"""TSORT32 on the CPU backend: every shape, platform, mode and kind of index that fits UB is exact, and the rest is refused with numbers."""
+"""TSORT32 on the CPU backend: every shape, platform, mode and kind of index that fits UB is exact, and the rest is
+refused with numbers."""
 
 from __future__ import annotations
 
@@ -77,7 +78,11 @@ def report(tmp_path_factory, headers, toolchain):
 
 
 def test_every_shape_that_fits_is_exact(report):
-    wrong = [(suite.key, case.name, case.reason, case.output[:3]) for suite, case in report.cases if case.outcome is not Outcome.PASSED]
+    wrong = [
+        (suite.key, case.name, case.reason, case.output[:3])
+        for suite, case in report.cases
+        if case.outcome is not Outcome.PASSED
+    ]
     assert not wrong
     fits = {f"{platform}-tsort32_{mode}": len(split(platform, mode)[0]) for platform, mode in SUITES}
     assert sum(fits.values()) > 1200
@@ -112,4 +117,7 @@ def test_what_does_not_fit_is_refused_with_numbers(platform, mode):
         width = -(-shape["cols"] // 32) * 32
         element = 4 if shape["dtype"] == "float32" else 2
         rows = shape["rows"]
-        assert width * (rows * element + (1 if shape["idx"] == "broadcast" else rows) * 4 + rows * 8) > PLATFORMS[platform].ub_bytes - 32_768
+        assert (
+            width * (rows * element + (1 if shape["idx"] == "broadcast" else rows) * 4 + rows * 8)
+            > PLATFORMS[platform].ub_bytes - 32_768
+        )

@@ -1,4 +1,5 @@
-"""TSORT32 by its documents and headers: what it allocates, how columns are cut, what the headers touch, what is refused."""
+"""TSORT32 by its documents and headers: what it allocates, how columns are cut, what the headers touch, what is
+refused."""
 
 from __future__ import annotations
 
@@ -114,7 +115,8 @@ def test_510_blocks_are_cut_where_they_fit_and_refused_where_not():
 @pytest.mark.parametrize("platform", list(PLATFORMS))
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_no_call_ever_meets_a_defect_of_its_header(platform, dtype):
-    """Every width from one block below to one above each multiple of 255 blocks that fits, by the headers' own arithmetic."""
+    """Every width from one block below to one above each multiple of 255 blocks that fits, by the headers' own
+    arithmetic."""
     row = PLATFORMS[platform]
     for blocks in (1, 2, 254, 255, 256, 257, 509, 510, 511):
         for columns in range(blocks * 32 - 33, blocks * 32 + 34):
@@ -142,7 +144,10 @@ def test_the_simulators_traps_are_planned_around_where_it_is_the_target():
     made = plan(platform="cpu", dtype="float16", rows=2, cols=100, idx="broadcast")
     assert [columns for columns, _ in calls(made)] == [32, 32, 32, 4] * 2
     assert all(
-        window.valid_rows == 1 for step, _, _ in unroll(made.program) if isinstance(step, Instruction) for _, window in step.args
+        window.valid_rows == 1
+        for step, _, _ in unroll(made.program)
+        if isinstance(step, Instruction)
+        for _, window in step.args
     )
     assert [columns for columns, _ in calls(plan(platform="cpu", dtype="float32", rows=2, cols=100))] == [100]
 

@@ -79,7 +79,9 @@ def copy(dst: Window | str, src: Window | str) -> Instruction:
     return Instruction("copy", (("dst", windows[0]), ("src", windows[1])))
 
 
-def synchronised(program: Program, tiles: tuple[Tile, ...], gm_tensors: tuple[Tensor, ...], event_ids: int = 8) -> KernelPlan:
+def synchronised(
+    program: Program, tiles: tuple[Tile, ...], gm_tensors: tuple[Tensor, ...], event_ids: int = 8
+) -> KernelPlan:
     """The planner's flags on a hand-made program."""
     program = synchronise(program, lambda step: footprint(step, tiles, ROLES, gm_tensors), event_ids)
     return KernelPlan("case", "copy", "a2a3", "manual", A2A3.ub_bytes, gm_tensors, tiles, program, 0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from programs import copy, load, store
 from hypothesis import given
 from hypothesis import strategies as st
+from programs import copy, load, store
 
 from ptogen.dtypes import FLOAT32
 from ptogen.errors import PtogenError
@@ -57,7 +57,11 @@ def test_pinned_tiles_stay_and_the_others_keep_clear_of_them():
     assert [one.offset for one in placed] == [96, 32, 160]
 
 
-SIZES = st.lists(st.tuples(st.integers(1, 8), st.integers(0, 5), st.integers(0, 5), st.sampled_from((32, 64, 256))), min_size=1, max_size=7)
+SIZES = st.lists(
+    st.tuples(st.integers(1, 8), st.integers(0, 5), st.integers(0, 5), st.sampled_from((32, 64, 256))),
+    min_size=1,
+    max_size=7,
+)
 
 
 @given(SIZES, st.integers(0, 1024))
@@ -84,7 +88,10 @@ def test_overflow_names_the_bytes_of_each_tile_and_what_fits():
     assert fault.code == "PTG301" and fault.message == "UB overflow: 524,288 B needed, 131,072 B on kirin9030"
     assert [line.split()[0] for line in fault.details] == ["src", "idx", "dst"]
     assert [line.split()[-2] for line in fault.details] == ["131,072", "131,072", "262,144"]
-    assert fault.hint == "at cols 2048 the largest rows is 4; at rows 16 the largest cols is 512; the nearest smaller shape is 4x2048"
+    assert (
+        fault.hint
+        == "at cols 2048 the largest rows is 4; at rows 16 the largest cols is 512; the nearest smaller shape is 4x2048"
+    )
 
 
 @pytest.mark.parametrize(

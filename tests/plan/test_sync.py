@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from programs import A2A3, COPY, copy, flags, load, order_findings, row, store, synchronised, tensors, tile
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from programs import A2A3, COPY, copy, flags, load, order_findings, row, store, synchronised, tensors, tile
 
 from ptogen.check import check
 from ptogen.errors import PtogenError
@@ -44,7 +44,9 @@ def test_one_source_read_twice_is_waited_for_once():
 
 
 def test_one_wait_covers_several_loads():
-    plan = synchronised((load("a"), load("b", "in2"), copy("c", "b"), copy("d", "a"), store("c"), store("d", "out2")), (A, B, C, D), GM)
+    plan = synchronised(
+        (load("a"), load("b", "in2"), copy("c", "b"), copy("d", "a"), store("c"), store("d", "out2")), (A, B, C, D), GM
+    )
     assert pairs(plan.program).count(LOAD_TO_V) <= 2
     assert not order_findings(plan)
     both = synchronised((load("a"), load("b", "in2"), copy("a", "b"), store("a")), (A, B), GM)
@@ -93,7 +95,7 @@ def test_a_flag_in_a_loop_is_not_set_again_before_it_was_taken():
 
 def test_ids_are_reused_only_behind_a_wait_that_has_passed():
     program = []
-    for number in range(12):
+    for _ in range(12):
         program += [load("a", "in"), copy("b", "a"), store("b", "out")]
     plan = synchronised(tuple(program), (A, B), GM)
     assert {event for _, _, event in flags(plan.program)} <= set(range(8))
@@ -141,7 +143,9 @@ def steps(draw, variables=(), depth=0):
         if isinstance(dst, str) != isinstance(src, str):
             dst = src
         return copy(dst, src)
-    return (load if kind == "load" else store)(draw(windows(variables)), draw(st.sampled_from(("in", "in2") if kind == "load" else ("out", "out2"))))
+    return (load if kind == "load" else store)(
+        draw(windows(variables)), draw(st.sampled_from(("in", "in2") if kind == "load" else ("out", "out2")))
+    )
 
 
 def without(program, flag):
@@ -156,11 +160,13 @@ def without(program, flag):
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.lists(steps(), min_size=1, max_size=5), st.lists(st.sampled_from((0, 32, 96, 128, 192)), min_size=4, max_size=4))
+@given(
+    st.lists(steps(), min_size=1, max_size=5), st.lists(st.sampled_from((0, 32, 96, 128, 192)), min_size=4, max_size=4)
+)
 def test_random_programs_get_all_the_order_they_need_and_no_more(program, offsets):
-    """Overlapping tiles, nested loops, moving windows: the checkers, which share nothing with the planner, find nothing; without any one of the
-    flags they find something, unless hulls of nested loops made the planner careful."""
-    tiles = tuple(tile(name, offset) for name, offset in zip("abcd", offsets))
+    """Overlapping tiles, nested loops, moving windows: the checkers, which share nothing with the planner, find
+    nothing; without any one of the flags they find something, unless hulls of nested loops made the planner careful."""
+    tiles = tuple(tile(name, offset) for name, offset in zip("abcd", offsets, strict=True))
     plan = synchronised(tuple(program), tiles, GM, event_ids=64)
     roomy = replace(A2A3, event_ids=64)
 

@@ -1,4 +1,5 @@
-"""Runs a pypto_pro module on NumPy arrays: the ``pl`` calls of sort32 (source: pypto_pro page sort32) over one buffer of bytes.
+"""Runs a pypto_pro module on NumPy arrays: the ``pl`` calls of sort32 (source: pypto_pro page sort32) over one buffer
+of bytes.
 
 Every tile is a view of UB at its address, so tiles that overlap destroy each other's bytes. UB starts full of a pattern
 that would lead every sort, tmp is really written, and records are written for whole blocks, as by the hardware. What

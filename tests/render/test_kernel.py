@@ -41,7 +41,9 @@ def kernel(suite: RenderedSuite) -> str:
 def test_the_files_stand_where_pto_isa_has_them():
     suite = rendered("kirinx90")
     folder = "tests/npu/kirinX90/src/st/testcase/tsort32"
-    assert sorted(suite.files) == [f"{folder}/{name}" for name in ("CMakeLists.txt", "gen_data.py", "main.cpp", "tsort32_kernel.cpp")]
+    assert sorted(suite.files) == [
+        f"{folder}/{name}" for name in ("CMakeLists.txt", "gen_data.py", "main.cpp", "tsort32_kernel.cpp")
+    ]
     assert suite.files[f"{folder}/CMakeLists.txt"].splitlines()[-1] == "pto_vec_st(tsort32)"
     assert "pto_cpu_sim_st(tsort32)" in rendered("cpu").files["tests/cpu/st/testcase/tsort32/CMakeLists.txt"]
 
@@ -84,7 +86,9 @@ def test_it_names_its_version_and_content_and_nothing_of_the_machine(tmp_path):
 
 def test_a_licence_header_stands_on_top():
     (suite,) = load_text("op: tsort32\nplatform: a2a3\ndtype: float32\nrows: 1\ncols: 32\n", "spec.yaml")
-    for path, text in render(suite, plan_suite(suite), license_header="Copyright of somebody\nAll rights").files.items():
+    for path, text in render(
+        suite, plan_suite(suite), license_header="Copyright of somebody\nAll rights"
+    ).files.items():
         first = text.splitlines()[:2]
         assert any("Copyright of somebody" in line for line in first), path
 
@@ -113,7 +117,15 @@ def test_the_kernel_compiles_unchanged_for_the_simulator(platform, define, heade
 
     source = tmp_path / "kernel.cpp"
     source.write_text(kernel(rendered(platform)))
-    options = [*SIM, *define, "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", *include_options(toolchain.compiler, headers.include)]
+    options = [
+        *SIM,
+        *define,
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wno-deprecated-declarations",
+        *include_options(toolchain.compiler, headers.include),
+    ]
     subprocess.run([*toolchain.compiler.command, *options, "-fsyntax-only", str(source)], check=True)
 
 
@@ -125,7 +137,15 @@ def test_the_kernel_compiles_unchanged_against_the_a2a3_headers(mode, headers, t
     source = tmp_path / "kernel.cpp"
     source.write_text(kernel(rendered("a2a3", mode)))
     include = download.include_folder() or headers.include
-    options = ["-std=c++23", *SIM[1:5], "-D__COSTMODEL", "-D__NPU_ARCH__=2201", "-DPTO_COMM_NOT_SUPPORTED", "-isystem", str(include)]
+    options = [
+        "-std=c++23",
+        *SIM[1:5],
+        "-D__COSTMODEL",
+        "-D__NPU_ARCH__=2201",
+        "-DPTO_COMM_NOT_SUPPORTED",
+        "-isystem",
+        str(include),
+    ]
     subprocess.run([*toolchain.compiler.command, *options, "-fsyntax-only", str(source)], check=True)
     broken = kernel(rendered("a2a3", mode)).replace("float", "int32_t").replace("half", "int32_t")
     source.write_text(broken)
