@@ -12,7 +12,14 @@ NPY_MAGIC = b"\x93NUMPY"
 
 
 def load_values(path: str | os.PathLike[str], dtype: str, rows: int, cols: int) -> str:
-    """The array in ``path`` as base85 text of a .npy file: little endian, C order.
+    """The array in ``path`` as base85 text of a .npy file: little endian, C order; raises as :func:`read_values`."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, read_values(path, dtype, rows, cols), version=(1, 0), allow_pickle=False)
+    return base64.b85encode(buffer.getvalue()).decode("ascii")
+
+
+def read_values(path: str | os.PathLike[str], dtype: str, rows: int, cols: int) -> np.ndarray:
+    """The array in ``path``, rows x cols of ``dtype``, little endian, C order.
 
     Raises:
         ValueError: it cannot be read, is not a .npy file, holds Python objects or NaN, or has another dtype or shape;
@@ -42,9 +49,7 @@ def load_values(path: str | os.PathLike[str], dtype: str, rows: int, cols: int) 
         row, col = not_numbers[0]
         place = f"the first at row {row}, column {col}"
         raise ValueError(f"holds {len(not_numbers)} NaN, {place}; the order of NaN is undefined")
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, plain, version=(1, 0), allow_pickle=False)
-    return base64.b85encode(buffer.getvalue()).decode("ascii")
+    return plain
 
 
 def _shape(shape: tuple[int, ...]) -> str:

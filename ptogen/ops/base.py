@@ -1,7 +1,8 @@
 """What an entry of the catalogue is: the contract between an op and the rest of ptogen.
 
-An op says two things of its operands, from two sources. Its *sizing* rule comes from the documents and tells the planner what to allocate; its
-*effects* come from the headers and tell the checker which bytes really move. Neither is computed from the other, so a wrong formula shows.
+An op says two things of its operands, from two sources. Its *sizing* rule comes from the documents and tells the
+planner what to allocate; its *effects* come from the headers and tell the checker which bytes really move. Neither is
+computed from the other, so a wrong formula shows.
 """
 
 from __future__ import annotations
@@ -193,7 +194,8 @@ class Access:
         operand: its name.
         writes: whether they are written.
         region: which bytes.
-        defined: for a read, whether the value can reach a defined result; for a write, whether what is written is defined.
+        defined: for a read, whether the value can reach a defined result; for a write, whether what is written is
+        defined.
     """
 
     operand: str
@@ -374,7 +376,8 @@ class Op:
         """What the instruction does with these tiles, from the headers of ``platform.family``."""
         raise NotImplementedError
 
-    def cpp(self, tiles: Mapping[str, str], types: Mapping[str, str], attributes: Mapping[str, int | bool]) -> list[str]:
+    def cpp(self, tiles: Mapping[str, str], types: Mapping[str, str], attributes: Mapping[str, int |
+    bool]) -> list[str]:
         """The C++ statements of one instruction.
 
         Args:
@@ -401,7 +404,8 @@ class Op:
         return self
 
     def golden_params(self, case: Any, base: Path) -> dict[str, Any]:
-        """Keyword arguments, plain Python values, of ``generate`` in the golden module; ``base`` as in :meth:`rules`."""
+        """Keyword arguments, plain Python values, of ``generate`` in the golden module; ``base`` as in
+        :meth:`rules`."""
         raise NotImplementedError
 
     def shapes(self, case: Any) -> tuple[tuple[str, int], tuple[str, int]]:
@@ -438,7 +442,8 @@ def common_suffix(case: CaseFields) -> str:
 
 
 def pin_faults(case: CaseFields, sizing: Sizing) -> list[Fault]:
-    """Names in ``ub`` that are not operands of this case (PTG204); where the addresses lead is the checker's to judge."""
+    """Names in ``ub`` that are not operands of this case (PTG204); where the addresses lead is the checker's to
+    judge."""
     names = [operand.name for operand in sizing.operands]
     return [
         Fault("PTG204", f"ub.{name}", f"{name} is not an operand of this case; it has {', '.join(names)}")

@@ -44,7 +44,11 @@ def live_bytes(tiles: Sequence[Tile], lives: Mapping[str, Lifetime]) -> int:
 
 
 def place(
-    tiles: Sequence[Tile], lives: Mapping[str, Lifetime], capacity: int, pins: Mapping[str, int]
+    tiles: Sequence[Tile],
+    lives: Mapping[str, Lifetime],
+    capacity: int,
+    pins: Mapping[str, int],
+    share: bool = True,
 ) -> tuple[Tile, ...]:
     """The tiles with their addresses.
 
@@ -52,15 +56,13 @@ def place(
     placed first, ties by name. Pinned tiles stand where they were pinned, right or wrong: the checker judges that. A
     result that ends past ``capacity`` does not fit.
     """
-    pinned = [replace(tile, offset=pins[tile.name]) for tile in tiles if tile.name in pins]
-    placed = list(pinned)
-    cursor = 0
+    placed = [replace(tile, offset=pins[tile.name]) for tile in tiles if tile.name in pins]
     for tile in tiles:
         if tile.name not in pins:
-            offset = _lowest(tile, cursor, pinned)
-            placed.append(replace(tile, offset=offset))
-            cursor = offset + tile.bytes
-    if not pins and cursor > capacity:
+            # Without pins this is behind the last one; pins leave gaps, and the first that is large enough serves.
+            start = placed[-1].end if placed and not pins else 0
+            placed.append(replace(tile, offset=_lowest(tile, start, placed)))
+    if share and not pins and placed and placed[-1].end > capacity:
         placed = []
         for tile in sorted(tiles, key=lambda tile: (-tile.bytes, tile.name)):
             first, last = lives[tile.name]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,15 @@ def plan_case(op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int) -
     Raises:
         PtogenError: PTG301, where the tiles do not fit; PTG302, where event ids run out.
     """
+    if _valid_bytes(op, case) > HOPELESS * ub_bytes:
+        raise PtogenError(_overflow(op, case, platform, mode, ub_bytes, None))
     sizing, tensors = op.sizing(case, platform), op.tensors(case)
     pins = case.ub or {}
     tiles, program = tile(op.name, sizing, mode)
     lives = layout.lifetimes(program)
-    tiles = layout.place(tiles, lives, ub_bytes, pins)
-    if not pins and max(tile.end for tile in tiles) > ub_bytes:
+    # Who shares bytes in auto mode is the compiler's to say, so a case fits there only with room for every tile.
+    tiles = layout.place(tiles, lives, ub_bytes, pins, share=mode == "manual")
+    if any(tile.end > ub_bytes for tile in tiles if tile.name not in pins):
         raise PtogenError(_overflow(op, case, platform, mode, ub_bytes, tiles))
     if mode == "manual":
         roles = {operand.name: operand.role for operand in sizing.operands}
@@ -43,13 +47,16 @@ def plan_case(op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int) -
 
 
 def footprint(step: Step, tiles: Iterable[Tile], roles: Mapping[str, Role], tensors: Iterable[Tensor]) -> Footprint:
-    """What a step touches by the roles of its operands: inputs are read, outputs written, scratch both, each window as a whole."""
+    """What a step touches by the roles of its operands: inputs are read, outputs written, scratch both, each window as
+    a whole."""
     by_name = {tile.name: tile for tile in tiles}
 
     def ub(window: Window, writes: bool) -> Span:
         tile = by_name[window.tile]
         start = (window.row.times(tile.cols) + window.col).times(tile.dtype.bytes)
-        return Span("UB", Affine(tile.offset) + start, ((window.rows - 1) * tile.cols + window.cols) * tile.dtype.bytes, writes)
+        return Span(
+            "UB", Affine(tile.offset) + start, ((window.rows - 1) * tile.cols + window.cols) * tile.dtype.bytes, writes
+        )
 
     def gm(window: GmWindow, writes: bool) -> Span:
         tensor = next(tensor for tensor in tensors if tensor.name == window.tensor)
@@ -66,36 +73,78 @@ def footprint(step: Step, tiles: Iterable[Tile], roles: Mapping[str, Role], tens
     return Footprint(step.pipe, tuple(ub(window, roles[name] is not Role.IN) for name, window in step.args))
 
 
-def _needed_bytes(op: Op, case: Any, platform: Platform, mode: str) -> int:
+def _used_bytes(tiles: Iterable[Tile]) -> int:
+    return max(tile.end for tile in tiles)
+
+
+def _placed(op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int) -> tuple[Tile, ...]:
     tiles, program = tile(op.name, op.sizing(case, platform), mode)
-    return max(tile.end for tile in layout.place(tiles, layout.lifetimes(program), 0, {}))
+    return layout.place(tiles, layout.lifetimes(program), ub_bytes, {}, share=mode == "manual")
 
 
-def _overflow(op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int, tiles: tuple[Tile, ...]) -> Diagnostic:
-    """PTG301 with the bytes of each tile and the shapes that do fit, each of them planned."""
-    needed = max(tile.end for tile in tiles)
-    width = max(len(tile.name) for tile in tiles)
+def _valid_bytes(op: Op, case: Any) -> int:
+    """Bytes of what is loaded and stored: all of it stands in UB at once, so no plan needs less."""
+    return sum(tensor.valid_rows * tensor.valid_cols * tensor.dtype.bytes for tensor in op.tensors(case))
+
+
+HOPELESS = 16
+"""Sizes of UB above which a case is refused by its tensors, before its tiles are worked out."""
+
+
+def _overflow(
+    op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int, tiles: tuple[Tile, ...] | None
+) -> Diagnostic:
+    """PTG301 with the bytes of each tile and the shapes that do fit, each of them planned.
+
+    ``tiles`` is None where the case is so large that only its tensors are named.
+    """
+    if tiles is None:
+        needed, least = _valid_bytes(op, case), "at least "
+        rows_of = [(tensor.name, tensor.dtype, tensor.valid_rows, tensor.valid_cols) for tensor in op.tensors(case)]
+    else:
+        needed, least = _used_bytes(tiles), ""
+        rows_of = [(tile.name, tile.dtype, tile.rows, tile.cols) for tile in tiles]
+    width = max(len(name) for name, *_ in rows_of)
     table = [
-        f"{tile.name:<{width}}  {tile.dtype.name:<8}  {f'{tile.rows}x{tile.cols}':>12}  {tile.bytes:>11,} B" for tile in tiles
+        f"{name:<{width}}  {dtype.name:<8}  {f'{rows}x{cols}':>12}  {rows * cols * dtype.bytes:>11,} B"
+        for name, dtype, rows, cols in rows_of
     ]
+    hint = _what_fits(op, case, platform, mode, ub_bytes)
+    if case.ub:
+        pinned = ", ".join(case.ub)
+        hint = f"around {pinned} pinned there is no room for the rest" + (f"; {hint}" if hint else "; move the pins")
+    message = f"UB overflow: {least}{needed:,} B needed, {ub_bytes:,} B on {platform}"
+    return Diagnostic("PTG301", message, details=tuple(table), hint=hint or None)
+
+
+def _what_fits(op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int) -> str:
+    """The largest rows at these columns, the largest columns at these rows, and the nearest smaller shape."""
     (row_field, rows), (col_field, cols) = op.shapes(case)
-    # A file of values has one shape only.
-    case = case.model_copy(update={"data": "random"})
+    # A file of values has one shape only, and pins are the user's for this shape.
+    case = case.model_copy(update={"data": "random", "ub": None})
 
     def fits(rows: int, cols: int) -> bool:
         other = op.resized(case, rows, cols)
-        return not op.rules(other, platform, mode, Path()) and _needed_bytes(op, other, platform, mode) <= ub_bytes
+        if op.rules(other, platform, mode, Path()):
+            return False
+        return _used_bytes(_placed(op, other, platform, mode, ub_bytes)) <= ub_bytes
 
-    def largest(limit: int, check: Any) -> int:
-        """The largest value from ``limit`` down that fits, 0 for none: tmp shrinks where a row grows long, so size is not monotone."""
-        return next((value for value in range(limit, 0, -1) if check(value)), 0)
+    def bare(rows: int, cols: int) -> int:
+        """Bytes of the operands without scratch, which grow with both numbers; tmp shrinks where a row grows long."""
+        other = op.resized(case, rows, cols)
+        data = _valid_bytes(op, other)
+        if data > ub_bytes:
+            return data
+        return sum(operand.bytes for operand in op.sizing(other, platform).operands if operand.role is not Role.TMP)
 
-    def limit(value: int, needed: int) -> int:
-        """No larger value can fit: size grows at least half as fast as the value, in steps of a block."""
-        return min(value - 1, 33 + 2 * value * ub_bytes // needed)
+    def largest(below: int, shape: Callable[[int], tuple[int, int]]) -> int:
+        """The largest value under ``below`` whose shape fits, 0 for none: from the last one that fits without scratch
+        down."""
+        start = bisect_right(range(1, below), ub_bytes, key=lambda value: bare(*shape(value)))
+        return next((value for value in range(start, 0, -1) if fits(*shape(value))), 0)
 
-    best_rows = largest(limit(rows, needed), lambda value: fits(value, cols))
-    best_cols = largest(limit(cols, needed), lambda value: fits(rows, value))
+    best_rows = largest(rows, lambda value: (value, cols))
+    best_cols = largest(cols, lambda value: (rows, value))
     hints = []
     if best_rows:
         hints.append(f"at {col_field} {cols} the largest {row_field} is {best_rows}")
@@ -103,13 +152,11 @@ def _overflow(op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int, t
         hints.append(f"at {row_field} {rows} the largest {col_field} is {best_cols}")
     shapes = [(best_rows, cols), (rows, best_cols)]
     if not hints:
-        one_row = _needed_bytes(op, op.resized(case, 1, cols), platform, mode)
-        shapes = [(1, largest(limit(cols, one_row), lambda value: fits(1, value)))]
+        shapes = [(1, largest(cols, lambda value: (1, value)))]
     nearest = max(shapes, key=lambda shape: shape[0] * shape[1])
     if all(nearest):
         hints.append(f"the nearest smaller shape is {nearest[0]}x{nearest[1]}")
     for shape in {*shapes, nearest}:
         if all(shape):
             plan_case(op, op.resized(case, *shape), platform, mode, ub_bytes)
-    message = f"UB overflow: {needed:,} B needed, {ub_bytes:,} B on {platform}"
-    return Diagnostic("PTG301", message, details=tuple(table), hint="; ".join(hints) or None)
+    return "; ".join(hints)

@@ -37,6 +37,31 @@ CPP_KEYWORDS = frozenset(
 )
 
 
+TARGETS = frozenset(
+    """
+    all clean depend dl edit_cache gmock gmock_main gtest gtest_main help install list_install_components m package
+    package_source pthread rebuild_cache test uninstall
+    """.split()
+)
+"""Targets and libraries that CMake and an ST's build already have."""
+
+MACROS = frozenset("errno i386 linux stderr stdin stdout unix".split())
+"""Macros without a capital; GoogleTest expands the names of its tests."""
+
+
+def reserved(name: str) -> str | None:
+    """Why a C identifier cannot be a name all the same."""
+    if name in CPP_KEYWORDS:
+        return "a C++ keyword"
+    if name in TARGETS:
+        return "the name of a target or library that every build has"
+    if name in MACROS or (len(name) > 1 and name.upper() == name and any(map(str.isalpha, name))):
+        return "a macro, or may be one: names in capitals are"
+    if name.startswith("DISABLED_"):
+        return "one that GoogleTest skips"
+    return None
+
+
 def is_dtype(field: str) -> bool:
     """Whether a field names an element type; the models say text, the loader knows the types and their aliases."""
     return field == "dtype" or field.endswith("_dtype")
@@ -89,8 +114,8 @@ class CaseReader:
         elif len(name) > 64:
             message = f"the name `{clip(name, 20)}` is {len(name):,} characters long, more than 64"
             self.fault("PTG108", path, message, "write a shorter name")
-        elif name in CPP_KEYWORDS:
-            self.fault("PTG108", path, f"the name `{name}` is a C++ keyword", f"write {name}_case, for instance")
+        elif reason := reserved(name):
+            self.fault("PTG108", path, f"the name `{name}` is {reason}", f"write {name.lower()}_case, for instance")
         elif NAME.fullmatch(name):
             return name
         else:

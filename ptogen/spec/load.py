@@ -11,7 +11,7 @@ from ptogen.errors import Diagnostic, Position, PtogenError
 from ptogen.ops import catalogue
 from ptogen.ops.base import CaseFields, Fault, Op
 from ptogen.platforms import PLATFORMS, UB_BLOCK_BYTES, Platform
-from ptogen.spec.case import NAME, TOP, CaseReader
+from ptogen.spec.case import NAME, TOP, CaseReader, reserved
 from ptogen.spec.document import MAX_BYTES, read
 from ptogen.spec.faults import Faults, clip, listing, quote
 from ptogen.spec.fields import wrong_type
@@ -180,7 +180,7 @@ class _SpecReader(CaseReader):
             if case:
                 named[path] = case if given else case.model_copy(update={"name": name})
             place = self.marks.at((*path, "name") if given else path)
-            if not isinstance(name, str) or not NAME.fullmatch(name):
+            if not isinstance(name, str) or not NAME.fullmatch(name) or (not given and reserved(name)):
                 if isinstance(name, str) and not given:
                     message = f"the name made for this case, {quote(name)}, cannot be used"
                     self.faults.add("PTG108", message, place, "give the case a `name` of at most 64 characters")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import cache
 from itertools import product
 
 import pytest
@@ -31,6 +32,7 @@ KINDS = ("random", "ties", "sorted", "reversed", "extremes")
 SUITES = [(platform, mode) for platform in PLATFORMS for mode in PLATFORMS[platform].modes]
 
 
+@cache
 def split(platform: str, mode: str) -> tuple[list[dict], list[tuple[dict, PtogenError]]]:
     """The shapes that fit, and those that are refused with what is said of them."""
     row = PLATFORMS[platform]

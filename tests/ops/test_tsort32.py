@@ -231,3 +231,46 @@ def test_hostile_names_never_reach_a_path():
 def test_a_5000_row_tensor_with_a_small_valid_region_fits():
     made = plan(dtype="float32", rows=5000, cols=300, valid=[3, 13])
     assert made.used_bytes < 2048
+
+
+def test_minus_infinity_is_kept_out_of_the_block_that_is_padded(tmp_path):
+    values = np.zeros((2, 40), np.float32)
+    values[1, 3] = -np.inf
+    np.save(tmp_path / "values.npy", values)
+    assert plan(tmp_path, dtype="float32", rows=2, cols=40, data="values.npy")
+    values[1, 35] = -np.inf
+    np.save(tmp_path / "values.npy", values)
+    (message,) = refusal(base=tmp_path, dtype="float32", rows=2, cols=40, data="values.npy")
+    assert "PTG205" in message and "-inf in columns 32 to 39" in message
+
+
+@pytest.mark.parametrize("name", ["EOF", "AICORE", "EVENT_ID0", "errno", "DISABLED_x", "class"])
+def test_names_that_would_not_survive_the_host_program(name):
+    case = {"name": name, "dtype": "float32", "rows": 1, "cols": 32}
+    with pytest.raises(PtogenError, match="PTG108"):
+        load_text(json.dumps({"op": "tsort32", "platform": "a2a3", "cases": [case]}), "spec.yaml")
+
+
+@pytest.mark.parametrize("name", ["all", "test", "help", "clean", "install", "gtest_main", "pthread"])
+def test_suite_names_that_cmake_has_already(name):
+    (message,) = refusal(dtype="float32", rows=1, cols=32, name=name)
+    assert "PTG108" in message and "target" in message
+
+
+def test_a_hopeless_shape_is_refused_at_once():
+    (message,) = refusal(platform="cpu", dtype="float16", rows=1, cols=20_000_000)
+    assert "UB overflow: at least 280,000,000 B needed" in message and "the largest cols is 14016" in message
+
+
+def test_auto_mode_takes_no_less_room_than_manual_mode():
+    """In auto mode the compiler may share bytes; a plan does not count on it."""
+    for mode in ("manual", "auto"):
+        (message,) = refusal(platform="kirindev0000", mode=mode, dtype="float32", rows=1, cols=8161, idx="broadcast")
+        assert "UB overflow: 131,200 B needed, 131,072 B" in message
+
+
+def test_pins_leave_gaps_that_are_used():
+    made = plan(dtype="float32", rows=1, cols=8123, ub={"src": 0x10800})
+    assert {tile.name: tile.offset for tile in made.tiles}["src"] == 0x10800
+    (message,) = refusal(dtype="float32", rows=5, cols=4100, ub={"src": 0})
+    assert "PTG301" in message and "around src pinned there is no room" in message
