@@ -63,7 +63,7 @@ def test_a_spec(ptogen, tmp_path, headers, toolchain):
     present = probe.present(toolchain.compiler, headers)
     assert data["counts"]["failed"] == 0
     assert (data["counts"]["known-defect"] > 0) is bool(present)
-    assert {row["id"] for row in data["defects"] if row["present"]} == present
+    assert {row["id"] for row in data["defects"] if row["present"]} == {one for one in present if "TSORT32" in one}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_backend_list(ptogen, headers, toolchain):
     assert [row["path"] for row in data["compilers"] if row["chosen"]][0] == toolchain.compiler.command[0]
     assert [row["name"] for row in data["tools"] if row["place"]] == ["cmake", "ninja", "GoogleTest"]
     present = probe.present(toolchain.compiler, headers)
-    assert {row["id"] for row in data["defects"] if row["present"]} == present
+    assert {row["id"] for row in data["defects"] if row["present"]} == {one for one in present if "TSORT32" in one}
     shown = ptogen("backend", "list").stdout
     assert "pto-isa headers" in shown and "works" in shown and "TSORT32_HALF_BLOCKS" in shown
 
