@@ -59,25 +59,28 @@ def check(
         only: keys of the suites to check; default: all.
 
     Raises:
-        PtogenError: PTG507 where nothing is there to check; PTG504, PTG505 where nothing can be built.
+        PtogenError: PTG507 where nothing is there to check or a manifest does not say what; PTG504, PTG505 where
+            nothing can be built.
     """
     started = time.monotonic()
     progress, jobs = progress or Progress(), jobs or os.cpu_count() or 1
     chosen = _choose(tree, select, only)
     present = probe.present(toolchain.compiler, headers)
-    notes = [*_edited(tree, [manifest for manifest, _ in chosen])]
+    notes, unreadable = _look(tree, [manifest for manifest, _ in chosen])
     place = Place(
         cache.root()
         / "builds"
         / cache.digest(str(tree.resolve()), *toolchain.compiler.command, str(headers.include), str(pristine))
     )
     sources = [
-        (manifest.key, (tree / manifest.directory).resolve(), str(manifest.suite["mode"])) for manifest, _ in chosen
+        (manifest.key, (tree / manifest.directory).resolve(), str(manifest.suite["mode"]))
+        for manifest, _ in chosen
+        if manifest.key not in unreadable
     ]
     with cache.locked(place.root):
         place.root.mkdir(parents=True, exist_ok=True)
         os.utime(place.root)
-        faults = _build(place, sources, toolchain, headers, pristine, present, jobs, fail_fast, progress)
+        faults = unreadable | _build(place, sources, toolchain, headers, pristine, present, jobs, fail_fast, progress)
         stop = suite_run.Stop(fail_fast, bool(faults))
         progress.start(sum(len(cases) for manifest, cases in chosen if manifest.key not in faults))
 
@@ -121,8 +124,8 @@ def _choose(tree: Path, select: str | None, only: Collection[str] | None) -> lis
     manifests = programs
     chosen = []
     for manifest in manifests:
-        if not _is_whole(manifest):
-            message = "the manifest does not say what to run"
+        if lack := _lack(manifest):
+            message = f"the manifest does not say what to run: {lack}"
             place = Position(str(tree / output.MANIFESTS / f"{manifest.key}.json"))
             hint = "render the suite again with --force"
             raise PtogenError(Diagnostic("PTG507", message, place, hint=hint))
@@ -142,31 +145,66 @@ def _choose(tree: Path, select: str | None, only: Collection[str] | None) -> lis
     return chosen
 
 
-def _is_whole(manifest: Manifest) -> bool:
-    """Whether it has what a check reads of it."""
-    texts = (manifest.suite.get(name) for name in ("op", "platform", "mode", "name", "test_suite"))
-    names = [case.get("name") for case in manifest.cases]
-    plain = all(isinstance(name, str) and name.isidentifier() for name in [*names, manifest.suite.get("test_suite")])
+def _lack(manifest: Manifest) -> str:
+    """What is wrong with that which a check reads of a manifest; empty where nothing is."""
+    for name in ("op", "platform", "mode", "name", "test_suite"):
+        if not isinstance(manifest.suite.get(name), str):
+            return f"suite.{name} is no text"
+    if not str(manifest.suite["test_suite"]).isidentifier():
+        return "suite.test_suite is no C identifier"
     size = manifest.suite.get("ub_bytes")
-    return all(isinstance(text, str) for text in texts) and plain and isinstance(size, int) and size > 0
+    if not isinstance(size, int) or size <= 0:
+        return "suite.ub_bytes is no number of bytes"
+    for number, case in enumerate(manifest.cases):
+        place = f"cases[{number}]"
+        if not isinstance(case.get("name"), str) or not case["name"].isidentifier():
+            return f"{place}.name is no C identifier"
+        for name in ("defects", "requires"):
+            values = case.get(name, [])
+            if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+                return f"{place}.{name} is no list of names"
+        for name in case.get("requires", []):
+            if name not in suite_run.REQUIREMENTS:
+                return f"{place}.requires has {name!r}, which this version of ptogen does not know"
+    return ""
 
 
-def _edited(tree: Path, manifests: Sequence[Manifest]) -> list[Diagnostic]:
-    """A note for each file that is no longer what ptogen wrote; it is checked as it stands."""
-    notes = []
+def _look(tree: Path, manifests: Sequence[Manifest]) -> tuple[list[Diagnostic], dict[str, Diagnostic]]:
+    """What became of the files since ptogen wrote them.
+
+    A note for each that was edited, which is checked as it stands; and PTG100, by suite, where some cannot be read.
+    """
+    notes: list[Diagnostic] = []
+    faults: dict[str, Diagnostic] = {}
     for manifest in manifests:
+        directory = tree / manifest.directory
+        lost: list[str] = []
         for path, digest in manifest.files.items():
             file = tree / path
-            if not file.is_file():
-                notes.append(
-                    Diagnostic(
-                        "PTG111", "a file that the manifest lists is missing", Position(str(file)), severity="note"
-                    )
-                )
-            elif hashlib.sha256(file.read_bytes()).hexdigest() != digest:
-                message = "edited since ptogen wrote it; checked as it stands"
-                notes.append(Diagnostic("PTG111", message, Position(str(file)), severity="note"))
-    return notes
+            try:
+                # Anything but a file may never end, as a named pipe does.
+                data = file.read_bytes() if file.is_file() or not file.exists() else None
+            except (FileNotFoundError, NotADirectoryError):
+                lost.append(f"{path} is missing")
+            except OSError as error:
+                lost.append(f"{path} cannot be read: {(error.strerror or str(error)).lower()}")
+            else:
+                if data is None:
+                    lost.append(f"{path} is not a regular file")
+                elif hashlib.sha256(data).hexdigest() != digest:
+                    message = "edited since ptogen wrote it; checked as it stands"
+                    notes.append(Diagnostic("PTG111", message, Position(str(file)), severity="note"))
+        if lost:
+            is_there = os.path.isdir(directory)
+            count = "a file of the suite is" if len(lost) == 1 else f"{len(lost)} files of the suite are"
+            faults[manifest.key] = Diagnostic(
+                "PTG100",
+                f"{count} not there or cannot be read" if is_there else "the directory of the suite is missing",
+                Position(str(directory)),
+                tuple(lost) if is_there else (),
+                "render the suite again with `ptogen kernel`",
+            )
+    return notes, faults
 
 
 def _build(

@@ -22,6 +22,9 @@ from ptogen.output import Manifest
 from ptogen.report.model import Calls, CaseResult, Outcome, SuiteResult
 from ptogen.report.progress import Progress
 
+REQUIREMENTS = ("bfloat16",)
+"""What a case may require of the compiler (``requires`` of a manifest); in C++20 none of it is there."""
+
 GENERATOR_SECONDS = 600.0
 """How long gen_data.py may take."""
 
@@ -118,8 +121,9 @@ def _unbuilt(job: Job, fault: Diagnostic) -> tuple[CaseResult, ...]:
         defect.defect.id for defect in defects.known().values() if not defect.defect.compiles and defect.defect.id in job.present
     }
     blamed = {case for case in job.cases if lacking & set(job.defects(case))}
-    if not job.pristine or not blamed:
-        return _all(job, Outcome.FAILED, fault.code, reason, fault.details)
+    if not job.pristine or not blamed or fault.code != "PTG505":
+        hint = (f"hint: {fault.hint}",) if fault.hint else ()
+        return _all(job, Outcome.FAILED, fault.code, reason, (*fault.details, *hint))
     return tuple(
         CaseResult(case, Outcome.KNOWN_DEFECT, 0.0, fault.code, reason, tuple(fault.details), job.defects(case))
         if case in blamed

@@ -31,7 +31,7 @@ class CaseResult:
         name: case name.
         outcome: how it ended.
         seconds: run time.
-        code: PTG5xx where something other than a difference is the reason.
+        code: where something other than a difference is the reason: PTG5xx, or PTG100 for files that cannot be read.
         reason: why it did not pass, in one line.
         output: what the host program said, such as the first differences.
         defects: ids of the listed defects that the case meets.

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from small_trees import make_tree
 
-from ptogen.backend import build, cpu_sim, probe
+from ptogen.backend import build, cpu_sim, probe, suite_run
 from ptogen.errors import Diagnostic, ExitCode, PtogenError
+from ptogen.ops import catalogue
 from ptogen.report.model import Outcome
 
 SUMS = ["good", "wrong", "crash", "hang", "leave", "overflow", "last", "skipped", "absent"]
@@ -218,12 +219,83 @@ def test_a_manifest_that_says_too_little(tmp_path, check, damage):
         check(tree)
 
 
-def test_a_missing_file_is_noted(tmp_path, check):
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ({"defects": 5}, "cases[0].defects is no list of names"),
+        ({"defects": None}, "cases[0].defects is no list of names"),
+        ({"defects": [[1]]}, "cases[0].defects is no list of names"),
+        ({"requires": 5}, "cases[0].requires is no list of names"),
+        ({"requires": [5]}, "cases[0].requires is no list of names"),
+        ({"requires": ["x"]}, "cases[0].requires has 'x', which this version of ptogen does not know"),
+        ({"name": "a b"}, "cases[0].name is no C identifier"),
+    ],
+)
+def test_a_manifest_with_a_case_that_makes_no_sense(tmp_path, check, damage, words):
     tree = make_tree(tmp_path, "sums", ["good"])
-    os.remove(next(tree.rglob("main.cpp")))
-    found = check(tree)
-    assert any("is missing" in note.message for note in found.notes)
-    assert cases(found, "a2a3-sums")["good"].code == "PTG505"
+    path = tree / ".ptogen" / "a2a3-sums.json"
+    data = json.loads(path.read_text())
+    data["cases"][0] |= damage
+    path.write_text(json.dumps(data))
+    with pytest.raises(PtogenError) as error:
+        check(tree)
+    (fault,) = error.value.diagnostics
+    assert fault.code == "PTG507" and words in fault.message and "--force" in str(fault.hint)
+
+
+def test_every_requirement_of_an_op_is_known():
+    op = catalogue()["tpartadd"]
+    case = op.Case(dtype="bfloat16", src0=(1, 4), src1=(1, 4), dst=(1, 4))
+    assert op.requires(case) and set(op.requires(case)) <= set(suite_run.REQUIREMENTS)
+
+
+def loss(what: str, directory: Path) -> None:
+    main = directory / "main.cpp"
+    if what == "directory":
+        shutil.rmtree(directory)
+    else:
+        main.unlink()
+    if what == "a directory in its place":
+        main.mkdir()
+    elif what == "a pipe in its place":
+        os.mkfifo(main)
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("file", "main.cpp is missing"),
+        ("directory", "the directory of the suite is missing"),
+        ("a directory in its place", "main.cpp is not a regular file"),
+        ("a pipe in its place", "main.cpp is not a regular file"),
+    ],
+)
+@pytest.mark.parametrize("pristine", [False, True])
+def test_a_suite_without_its_files_costs_its_own_cases(tmp_path, check, what, words, pristine):
+    make_tree(tmp_path, "sums", ["good"])
+    make_tree(tmp_path, "sums", ["good"], platform="a5", defects={"good": ["TPARTADD_DTYPES"]})
+    loss(what, tmp_path / "tests/npu/a5/src/st/testcase/sums")
+    found = check(tmp_path, pristine=pristine)
+    assert cases(found, "a2a3-sums")["good"].outcome is Outcome.PASSED
+    case = cases(found, "a5-sums")["good"]
+    said = "\n".join((case.reason, *case.output))
+    assert (case.outcome, case.code) == (Outcome.FAILED, "PTG100")
+    assert words in said and "a5/src/st/testcase/sums" in said and "hint: render the suite again" in said
+    assert found.exit_code is ExitCode.FINDING
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path, check, monkeypatch):
+    tree = make_tree(tmp_path, "sums", ["good"])
+    read = Path.read_bytes
+
+    def refuse(path: Path) -> bytes:
+        if path.name == "main.cpp":
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    case = cases(check(tree), "a2a3-sums")["good"]
+    assert case.code == "PTG100" and "main.cpp cannot be read: permission denied" in case.output[0]
 
 
 def test_a_stale_precompiled_header_is_recognized():
