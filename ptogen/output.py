@@ -122,6 +122,8 @@ def read(tree: Path) -> list[Manifest]:
     manifests, faults = [], []
     for path in sorted((tree / MANIFESTS).glob("*.json")):
         try:
+            if path.exists() and not path.is_file():  # a named pipe may never end
+                raise OSError("it is not a regular file")
             manifests.append(Manifest.parse(path.stem, path.read_bytes()))
         except OSError as error:
             faults.append(Diagnostic("PTG100", f"the manifest cannot be read: {_reason(error)}", Position(str(path))))

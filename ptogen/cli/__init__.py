@@ -10,9 +10,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
+try:
+    import click
 
-from ptogen import __version__
+    from ptogen import __version__
+except KeyboardInterrupt:
+    sys.stderr.write("ptogen: interrupted\n")
+    sys.exit(130)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -66,6 +70,17 @@ class LazyGroup(click.Group):
             ctx.fail(f"There is no command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **options)
+        except KeyboardInterrupt:
+            click.echo("ptogen: interrupted", err=True)
+            raise click.exceptions.Exit(130) from None
+        except OSError as error:
+            if not _is_of_a_stream(error):
+                raise
+            raise click.exceptions.Exit(_unwritten(error)) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             result = super().invoke(ctx)
@@ -74,10 +89,10 @@ class LazyGroup(click.Group):
         except KeyboardInterrupt:
             click.echo("ptogen: interrupted", err=True)
             ctx.exit(130)
-        except BrokenPipeError:
-            # The reader has gone. Python would complain once more when it flushes at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            ctx.exit(_BROKEN_PIPE)
+        except OSError as error:
+            if not _is_of_a_stream(error):
+                raise
+            ctx.exit(_unwritten(error))
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except Exception as error:
@@ -102,10 +117,62 @@ def cli() -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Runs the command line and gives its exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # Closed by the caller: nobody wants to read it.
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+        elif hasattr(getattr(sys, name), "reconfigure"):
             # A file name need not be text, and a terminal need not speak UTF-8.
-            stream.reconfigure(errors="backslashreplace")
+            getattr(sys, name).reconfigure(errors="backslashreplace")
+    try:
+        return _run(args)
+    except KeyboardInterrupt:
+        sys.stderr.write("ptogen: interrupted\n")
+        return 130
+    except OSError as error:  # while a message was printed
+        return _unwritten(error)
+
+
+def _unwritten(error: OSError) -> int:
+    """The status where a standard stream takes no more.
+
+    What is left for it is dropped, because Python would complain once more when it flushes at its end.
+    """
+    if isinstance(error, BrokenPipeError):
+        status = _BROKEN_PIPE  # the reader has gone
+    else:
+        status = 2
+        try:
+            click.echo(f"ptogen: the output cannot be written: {(error.strerror or str(error)).lower()}", err=True)
+        except OSError:
+            pass
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        if _is_stuck(stream):
+            os.dup2(nothing, stream.fileno())
+    return status
+
+
+def _is_of_a_stream(error: OSError) -> bool:
+    """Whether a standard stream is to blame for an error, and not some file: by who was writing."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    writer = trace.tb_frame.f_globals.get("__name__", "") if trace is not None else ""
+    writers = ("click", "rich", "ptogen.cli", "ptogen.report")
+    return error.filename is None and any(writer == name or writer.startswith(f"{name}.") for name in writers)
+
+
+def _is_stuck(stream: Any) -> bool:
+    """Whether a stream still holds what it could not write."""
+    try:
+        stream.flush()
+    except OSError:
+        return True
+    return False
+
+
+def _run(args: Sequence[str] | None) -> int:
     try:
         result = cli.main(args, "ptogen", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -115,7 +182,9 @@ def main(args: Sequence[str] | None = None) -> int:
     except click.Abort:
         click.echo("ptogen: interrupted", err=True)
         return 130
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and _is_of_a_stream(error):
+            raise
         import traceback
 
         traceback.print_exc()

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,11 +16,28 @@ from ptogen.cli import format_option, print_json, show, ub_bytes_option
 if TYPE_CHECKING:
     from ptogen.report.model import CheckReport
 
+DAY = 86_400
+
 
 def _report_file(_ctx: click.Context, _param: click.Parameter, value: Path | None) -> Path | None:
     if value is not None and value.suffix not in reports.ENDINGS:
         raise click.BadParameter(f"{value.name!r} ends neither in {' nor in '.join(reports.ENDINGS)}.")
     return value
+
+
+class Seconds(click.ParamType):
+    """A time that every clock of the system can hold."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            number = 0.0
+        if not 0 < number <= DAY:
+            self.fail(f"{value!r} is not a number of seconds above 0 and up to {DAY:,} (a day).", param, ctx)
+        return number
 
 
 @click.command()
@@ -38,7 +55,8 @@ def _report_file(_ctx: click.Context, _param: click.Parameter, value: Path | Non
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
+    metavar="SECONDS",
     default=120.0,
     show_default=True,
     help="Seconds for one case.",

@@ -193,6 +193,53 @@ def test_a_reader_that_has_gone_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.parametrize("args", [["platforms"], ["--help"], ["ops", "--help"], ["nonsense"], ["plan", "no.yaml"]])
+@pytest.mark.parametrize("broken", ["stdout", "stderr", "both"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_behind_a_stream(args: list[str], broken: str, unbuffered: str) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "w") as full:
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        streams |= dict.fromkeys(("stdout", "stderr") if broken == "both" else (broken,), full)
+        done = subprocess.run([*PTOGEN, *args], text=True, timeout=60, env=environment, **streams)
+    is_error = args[0] in ("nonsense", "plan")
+    assert done.returncode == (2 if is_error or broken != "stderr" else 0)
+    assert "Traceback" not in (done.stderr or "") and "Exception ignored" not in (done.stderr or "")
+    if broken == "stdout" and not is_error:
+        assert done.stderr == "ptogen: the output cannot be written: no space left on device\n"
+
+
+@pytest.mark.parametrize("closing", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error(closing: str) -> None:
+    for command, status in (("platforms", 0), ("--help", 0), ("plan no.yaml", 2)):
+        script = f'"{sys.executable}" -m ptogen {command} {closing}'
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60)
+        assert done.returncode == status and "Traceback" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("module", ["click", "ptogen.cli.platforms", "ptogen.platforms"])
+def test_an_interrupt_during_an_import_is_status_130_and_one_line(module: str, tmp_path: Path) -> None:
+    script = f"""
+import sys, importlib.abc
+class Interrupt(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+from ptogen.cli import main
+sys.exit(main(["platforms"]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "ptogen: interrupted\n")
+
+
+@pytest.mark.parametrize("seconds", ["inf", "nan", "1e10", "1e300", "0", "-1", "soon"])
+def test_a_timeout_has_a_bound(seconds: str, capsys) -> None:
+    assert cli.main(["check", ".", "--timeout", seconds]) == 2
+    err = capsys.readouterr().err
+    assert "is not a number of seconds above 0 and up to 86,400" in err
+
+
 def test_a_terminal_that_speaks_ascii() -> None:
     done = run("platforms", "--format", "json", env={**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"})
     assert done.returncode == 0

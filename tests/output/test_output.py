@@ -255,6 +255,14 @@ def test_read_names_a_damaged_manifest(tmp_path: Path) -> None:
     assert "a5-other.json" in str(error.value)
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_read_names_a_manifest_that_is_no_file(tmp_path: Path, make) -> None:
+    output.write(tmp_path, [suite()])
+    make(tmp_path / ".ptogen" / "a5-other.json")
+    with pytest.raises(PtogenError, match=r"a5-other.json: error PTG100: .*it is not a regular file"):
+        output.read(tmp_path)
+
+
 @pytest.mark.parametrize("path", ["../outside", "/etc/passwd", "a/../../b", ""])
 def test_a_manifest_cannot_make_ptogen_remove_files_elsewhere(tmp_path: Path, path: str) -> None:
     out = tmp_path / "out"
