@@ -11,11 +11,10 @@ import os
 import time
 from collections import Counter
 from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ptogen import output
-from ptogen.backend import build, cache, defects, probe, runtime, suite_run
+from ptogen.backend import build, cache, children, defects, probe, runtime, suite_run
 from ptogen.backend.headers import Headers
 from ptogen.backend.project import Place
 from ptogen.backend.toolchain import Toolchain
@@ -55,7 +54,7 @@ def check(
         jobs: compilers and programs at once; default: one a processor.
         fail_fast: stop at the first fault; the other cases are reported as not run.
         progress: told what happens.
-        timeout: seconds for one case.
+        timeout: seconds for one case; gen_data.py gets as many for each case of its suite.
         only: keys of the suites to check; default: all.
 
     Raises:
@@ -91,7 +90,7 @@ def check(
             )
             return suite_run.run(job, faults.get(manifest.key), stop, progress)
 
-        with ThreadPoolExecutor(1 if fail_fast else jobs) as pool:
+        with children.pool(1 if fail_fast else jobs) as pool:
             suites = tuple(pool.map(one, chosen))
     _prune(place)
     return CheckReport(

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import selectors
-import signal
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
+
+from ptogen.backend import children
 
 OUTPUT_LINES, STDERR_LINES, LINE_LETTERS = 40, 8, 500
 
@@ -72,20 +73,20 @@ def play(
             if not name.startswith(("GTEST_", "TEST_", "TESTBRIDGE_"))
         }
         with open(Path(temporary) / "stderr", "w+b") as stderr:
-            process = subprocess.Popen(
+            process = children.start(
                 [*command, "--gtest_color=no"],
                 cwd=program.parent,
                 env=clean,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
-                start_new_session=True,
             )
             stopped = True
             try:
                 current, stopped = _follow(process, test_suite, runs, timeout, fail_fast, finished)
             finally:
                 _end(process, stopped)
+                children.forget(process)
             stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - 8192))
             lines = stderr.read().decode("utf-8", "replace").splitlines()
         tested = None if stopped else _tested(result, test_suite)
@@ -178,9 +179,7 @@ def _end(process: subprocess.Popen[bytes], stopped: bool) -> None:
             return
         except subprocess.TimeoutExpired:
             pass
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    children.end(process)
 
 
 def _tested(result: Path, test_suite: str) -> dict[str, str] | None:

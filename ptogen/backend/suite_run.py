@@ -7,13 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ptogen.backend import defects, gtest
+from ptogen.backend import children, defects, gtest
 from ptogen.backend import run as running
 from ptogen.backend.gtest import CaseRun
 from ptogen.backend.project import Place
@@ -25,8 +26,8 @@ from ptogen.report.progress import Progress
 REQUIREMENTS = ("bfloat16",)
 """What a case may require of the compiler (``requires`` of a manifest); in C++20 none of it is there."""
 
-GENERATOR_SECONDS = 600.0
-"""How long gen_data.py may take."""
+LONGEST_SECONDS = 86_400.0
+"""No gen_data.py gets more."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Job:
         place: of the build.
         pristine: whether upstream's own simulator is at work.
         present: known defects that the headers have.
-        timeout: seconds for one case.
+        timeout: seconds for one case; gen_data.py gets as many for each case of its suite.
     """
 
     manifest: Manifest
@@ -145,23 +146,29 @@ def _generate(job: Job) -> tuple[CaseResult, ...]:
     script = job.source / "gen_data.py"
     if not script.is_file():
         return ()
-    shutil.copyfile(script, job.work / "gen_data.py")
-    try:
-        made = subprocess.run(
-            [sys.executable, "gen_data.py"],
-            cwd=job.work,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=GENERATOR_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        return _all(job, Outcome.FAILED, "PTG506", f"gen_data.py gave no result after {GENERATOR_SECONDS:g} s", ())
-    if made.returncode != 0:
-        lines = (made.stderr or made.stdout).splitlines()[-gtest.STDERR_LINES :]
-        return _all(job, Outcome.FAILED, "PTG506", f"gen_data.py ended with status {made.returncode}", lines)
-    return ()
+    limit = min(job.timeout * len(job.manifest.cases), LONGEST_SECONDS)
+    with tempfile.TemporaryFile() as said:
+        try:
+            shutil.copyfile(script, job.work / "gen_data.py")
+            process = children.start(
+                [sys.executable, "gen_data.py"], cwd=job.work, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+            )
+        except OSError as error:
+            reason = f"gen_data.py cannot be run: {(error.strerror or str(error)).lower()}"
+            return _all(job, Outcome.FAILED, "PTG506", reason, ())
+        try:
+            status = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            reason = f"gen_data.py gave no result after {limit:g} s ({job.timeout:g} s a case)"
+            return _all(job, Outcome.FAILED, "PTG506", reason, ())
+        finally:
+            children.end(process)
+            children.forget(process)
+        if status == 0:
+            return ()
+        said.seek(max(0, said.seek(0, os.SEEK_END) - 8192))
+        lines = said.read().decode("utf-8", "replace").splitlines()[-gtest.STDERR_LINES :]
+    return _all(job, Outcome.FAILED, "PTG506", f"gen_data.py ended with status {status}", lines)
 
 
 def _run(job: Job, stop: Stop, progress: Progress) -> tuple[tuple[CaseResult, ...], tuple[Calls, ...]]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +62,7 @@ class Seconds(click.ParamType):
     metavar="SECONDS",
     default=120.0,
     show_default=True,
-    help="Seconds for one case.",
+    help="Seconds for one case; gen_data.py gets as many for each case of its suite.",
 )
 @click.option(
     "--report",
@@ -102,21 +105,22 @@ def check(
     try:
         found = headers.find(pto_isa, allow_fetch=True, progress=progress.line)
         tools = toolchain.find(found, compiler)
-        made = [
-            cpu_sim.check(
-                tree,
-                headers=found,
-                toolchain=tools,
-                pristine=pristine,
-                select=select,
-                jobs=jobs,
-                fail_fast=fail_fast,
-                progress=progress,
-                timeout=timeout,
-                only=only,
-            )
-            for tree, only in trees
-        ]
+        with _terminable():
+            made = [
+                cpu_sim.check(
+                    tree,
+                    headers=found,
+                    toolchain=tools,
+                    pristine=pristine,
+                    select=select,
+                    jobs=jobs,
+                    fail_fast=fail_fast,
+                    progress=progress,
+                    timeout=timeout,
+                    only=only,
+                )
+                for tree, only in trees
+            ]
     finally:
         progress.close()
     result = merge(made)
@@ -128,6 +132,25 @@ def check(
     if report_file is not None:
         reports.write(result, report_file)
     ctx.exit(int(result.exit_code))
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM and SIGHUP are an interrupt here, so that no program that was started goes on alone."""
+
+    def interrupt(_signal: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    taken = []
+    if threading.current_thread() is threading.main_thread():
+        taken = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _trees(places: Sequence[Path], ub_bytes: int | None) -> Iterator[tuple[Path, frozenset[str] | None]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,45 @@ def test_what_cannot_be_served(ptogen, place, arguments, words):
     run = ptogen("check", make_tree(place, "sums", ["good"]), *arguments)
     assert run.returncode == 2 and words in run.stderr, run.stderr
     assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_ends_what_runs(place, tmp_path, headers, toolchain, number):
+    """gen_data.py, and what it has started itself."""
+    pids = tmp_path / "pids"
+    script = (
+        "import os, subprocess, time\n"
+        "child = subprocess.Popen(['sleep', '60'])\n"
+        f"open({str(pids) + '.new'!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}')\n"
+        f"os.rename({str(pids) + '.new'!r}, {str(pids)!r})\n"
+        "time.sleep(60)\n"
+    )
+    tree = make_tree(place, "sums", ["good"], edit=lambda suite: (suite / "gen_data.py").write_text(script))
+    command = [sys.executable, "-m", "ptogen", "check", str(tree)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        for _ in range(1200):
+            if pids.exists() or run.poll() is not None:
+                break
+            time.sleep(0.1)
+        run.send_signal(number)
+        _, said = run.communicate(timeout=20)
+    assert run.returncode == 130 and said.endswith("ptogen: interrupted\n"), said
+    assert "Traceback" not in said
+    for pid in map(int, pids.read_text().split()):
+        assert is_gone(pid)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended; one that nobody has waited for counts."""
+    for _ in range(50):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def test_nothing_there(ptogen, tmp_path):

@@ -160,6 +160,13 @@ def test_a_generator_that_fails(place, check):
         assert (case.code, case.output) == ("PTG506", ("no numbers today",))
 
 
+def test_a_generator_gets_the_time_of_its_cases(place, check):
+    script = "import time\ntime.sleep(60)\n"
+    tree = make_tree(place, "sums", ["good", "last"], edit=lambda suite: (suite / "gen_data.py").write_text(script))
+    for case in cases(check(tree, timeout=0.5), "a2a3-sums").values():
+        assert (case.code, case.reason) == ("PTG506", "gen_data.py gave no result after 1 s (0.5 s a case)")
+
+
 def test_data_of_an_earlier_run_is_not_used(place, check):
     tree = make_tree(place, "sums", ["good"])
     assert check(tree).counts[Outcome.PASSED] == 1
