@@ -112,7 +112,9 @@ class Manifest:
         for path, digest in data["files"].items():
             if not isinstance(digest, str) or _unsafe(path):
                 raise ValueError(f"a file entry that ptogen does not write: {path!r}")
-        if _unsafe(data["directory"]):
+            if not path.startswith(f"{data['directory']}/"):
+                raise ValueError(f"a file outside the suite's directory {data['directory']!r}: {path!r}")
+        if _unsafe(data["directory"]) or data["directory"].split("/")[0] == MANIFESTS:
             raise ValueError(f"a directory that ptogen does not write: {data['directory']!r}")
         return cls(key, **{name: data[name] for name in kinds})
 
@@ -310,28 +312,41 @@ class _Look:
         except FileNotFoundError:  # gone since: another ptogen is at work
             return None
 
-    def owned(self, key: str, damaged: list[tuple[str, str]]) -> dict[str, set[str]]:
-        """The hashes that make a file the suite's, by path; records that say nothing are added to ``damaged``."""
+    def owned(
+        self, key: str, damaged: list[tuple[str, str]], directory: str | None = None
+    ) -> dict[str, set[str]]:
+        """The hashes that make a file the suite's, by path; records that say nothing are added to ``damaged``.
+
+        No file outside the directory of the manifest, or outside ``directory``, where the suite goes now, is the
+        suite's, whatever a record says.
+        """
         owned: dict[str, set[str]] = {}
-        for name, parse in ((f"{key}.json", _files_of_manifest), (f"{key}.pending", _files_of_journal)):
-            text = self.text(f"{MANIFESTS}/{name}")
+        places = [] if directory is None else [directory]
+        for ending in ("json", "pending"):
+            record = _record(key, ending)
+            text = self.text(record)
+            if text is None:
+                continue
             try:
-                files = {} if text is None else parse(text)
+                if ending == "json":
+                    manifest = Manifest.parse(key, text)
+                    places.append(manifest.directory)
+                    files = {path: [digest] for path, digest in manifest.files.items()}
+                else:
+                    files = _files_of_journal(text, places)
             except ValueError as error:
-                damaged.append((f"{MANIFESTS}/{name}", str(error)))
+                damaged.append((record, str(error)))
             else:
                 for path, digests in files.items():
                     owned.setdefault(path, set()).update(digests)
         return owned
 
 
-def _files_of_manifest(text: bytes) -> dict[str, list[str]]:
-    return {path: [digest] for path, digest in Manifest.parse("", text).files.items()}
-
-
-def _files_of_journal(text: bytes) -> dict[str, list[str]]:
+def _files_of_journal(text: bytes, places: Sequence[str]) -> dict[str, list[str]]:
     files = _json(text)
     for path, digests in files.items():
+        if places and not any(path.startswith(f"{place}/") for place in places):
+            raise ValueError(f"a file outside the suite's directory {places[0]!r}: {path!r}")
         if _unsafe(path) or not isinstance(digests, list) or not all(isinstance(digest, str) for digest in digests):
             raise ValueError(f"a file entry that ptogen does not write: {path!r}")
     return files
@@ -362,7 +377,7 @@ def _examine(out: Path, suites: Sequence[RenderedSuite], force: bool) -> list[_W
     works: list[_Work] = []
     damaged: list[tuple[str, str]] = []
     for suite in suites:
-        owned = look.owned(suite.key, damaged)
+        owned = look.owned(suite.key, damaged, suite.directory)
         manifest = Manifest.of(suite)
         changes = [
             _change(look, suite.key, path, text.encode(), owned.get(path, set()))

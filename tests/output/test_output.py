@@ -279,6 +279,31 @@ def test_a_manifest_cannot_make_ptogen_remove_files_elsewhere(tmp_path: Path, pa
     assert victim.read_text() == "precious\n"
 
 
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("ending", ["json", "pending"])
+@pytest.mark.parametrize("path", ["README.md", f"{DIRECTORY}2/main.cpp", ".ptogen/a5-other.json"])
+def test_a_record_owns_nothing_outside_its_suite(tmp_path: Path, path: str, ending: str, force: bool) -> None:
+    output.write(tmp_path, [suite()])
+    victim = tmp_path / path
+    victim.parent.mkdir(exist_ok=True)
+    victim.write_text("precious\n")
+    digest = output._hash(b"precious\n")
+    record = tmp_path / ".ptogen" / f"a2a3-tsort32.{ending}"
+    if ending == "json":
+        data = json.loads(record.read_text())
+        data["files"][path] = digest
+    else:
+        data = {path: [digest]}
+    record.write_text(json.dumps(data))
+    if force:
+        output.write(tmp_path, [suite()], force=True)
+    else:
+        with pytest.raises(PtogenError, match="a file outside the suite's directory") as error:
+            output.write(tmp_path, [suite()])
+        assert codes(error) == ["PTG111"] and str(record) in str(error.value)
+    assert victim.read_text() == "precious\n"
+
+
 # Places that are not to be written to
 
 
