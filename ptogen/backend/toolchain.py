@@ -54,12 +54,14 @@ class Attempt:
         reason: why it was asked for: ``--compiler``, ``CXX`` or ``PATH``.
         compiler: what it is, or None where it does not start.
         fault: why it does not serve; empty where it does.
+        tried: whether the trial program was compiled with it.
     """
 
     name: str
     reason: str
     compiler: Compiler | None
     fault: str = ""
+    tried: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def find(headers: Headers, compiler: str | None = None) -> Toolchain:
     """
     attempts = try_compilers(headers, compiler)
     if not attempts or attempts[-1].fault:
-        raise PtogenError(_no_compiler(attempts, compiler))
+        raise PtogenError(_no_compiler(attempts, compiler, headers))
     chosen = attempts[-1].compiler
     assert chosen is not None
     found = {tool.name: tool for tool in tools(chosen)}
@@ -113,8 +115,15 @@ def find(headers: Headers, compiler: str | None = None) -> Toolchain:
     return Toolchain(chosen, str(found["cmake"].place), str(found["ninja"].place), tuple(attempts))
 
 
-def try_compilers(headers: Headers, option: str | None = None, *, all_of_them: bool = False) -> list[Attempt]:
-    """Looks at compilers until one works; with ``all_of_them`` at every one."""
+UNTRIED = "not tried without headers"
+"""The fault of a compiler that would do by its version, where there is nothing to compile with it."""
+
+
+def try_compilers(headers: Headers | None, option: str | None = None, *, all_of_them: bool = False) -> list[Attempt]:
+    """Looks at compilers until one works; with ``all_of_them`` at every one.
+
+    Without headers no compiler is tried, and each that might do is :data:`UNTRIED`.
+    """
     attempts: list[Attempt] = []
     for name, reason in [(option, "--compiler")] if option else _candidates():
         attempts.append(_attempt(name, reason, headers))
@@ -124,11 +133,12 @@ def try_compilers(headers: Headers, option: str | None = None, *, all_of_them: b
 
 
 def tools(compiler: Compiler | None) -> list[Tool]:
-    """CMake, Ninja and, where there is a compiler to ask, GoogleTest."""
-    found = [Tool("cmake", shutil.which("cmake"), "cmake"), Tool("ninja", shutil.which("ninja"), "ninja-build")]
-    if compiler is not None:
-        found.append(Tool("GoogleTest", _googletest(compiler), "libgtest-dev"))
-    return found
+    """CMake, Ninja and GoogleTest, which only a compiler can find: without one its place is None."""
+    return [
+        Tool("cmake", shutil.which("cmake"), "cmake"),
+        Tool("ninja", shutil.which("ninja"), "ninja-build"),
+        Tool("GoogleTest", _googletest(compiler) if compiler is not None else None, "libgtest-dev"),
+    ]
 
 
 def identify(command: tuple[str, ...]) -> Compiler | None:
@@ -169,8 +179,11 @@ def _versioned(stem: str) -> list[str]:
     return [f"{stem}-{number}" for number in sorted(numbers, reverse=True)]
 
 
-def _attempt(name: str, reason: str, headers: Headers) -> Attempt:
-    words = shlex.split(name)
+def _attempt(name: str, reason: str, headers: Headers | None) -> Attempt:
+    try:
+        words = shlex.split(name)
+    except ValueError as error:
+        return Attempt(name, reason, None, f"is no command: {str(error).lower()}")
     while len(words) > 1 and Path(words[0]).name in LAUNCHERS:
         words = words[1:]
     path = shutil.which(words[0]) if words else None
@@ -182,7 +195,9 @@ def _attempt(name: str, reason: str, headers: Headers) -> Attempt:
     minimum = CLANG_MINIMUM if compiler.kind == "clang" else GCC_MINIMUM
     if compiler.major < minimum:
         return Attempt(name, reason, compiler, f"version {compiler.major} is older than {minimum}")
-    return Attempt(name, reason, compiler, _fault(compiler, headers))
+    if headers is None:
+        return Attempt(name, reason, compiler, UNTRIED)
+    return Attempt(name, reason, compiler, _fault(compiler, headers), tried=True)
 
 
 def _fault(compiler: Compiler, headers: Headers) -> str:
@@ -221,8 +236,27 @@ def _googletest(compiler: Compiler) -> str | None:
     return found[1] if found else None
 
 
-def _no_compiler(attempts: list[Attempt], option: str | None) -> Diagnostic:
+def _broken_header(attempts: list[Attempt], headers: Headers) -> str | None:
+    """The header of pto-isa at which every compiler stops that was tried, or None."""
+    faults = [attempt.fault for attempt in attempts if attempt.tried]
+    files = {re.split(r":\d+:", fault, maxsplit=1)[0] for fault in faults}
+    file = files.pop() if len(files) == 1 else ""
+    return file if file.startswith(f"{headers.include}/") else None
+
+
+def _no_compiler(attempts: list[Attempt], option: str | None, headers: Headers) -> Diagnostic:
     hint = "on Debian or Ubuntu: apt-get install g++ (12 or newer), or clang (16 or newer)"
+    header = _broken_header(attempts, headers)
+    if header is not None:
+        tried = [attempt for attempt in attempts if attempt.tried]
+        who = "every compiler stops" if len(tried) > 1 else f"{tried[0].name} stops"
+        return Diagnostic(
+            "PTG502",
+            f"the pto-isa headers of {headers.origin} do not compile: {who} in {header}",
+            details=tuple(f"{attempt.name} ({attempt.reason}): {attempt.fault}" for attempt in attempts),
+            hint="look at that header, or give other headers with --pto-isa DIR;\n"
+            "where the headers are whole, the compiler may be too old for them; " + hint,
+        )
     if option:
         attempt = attempts[-1]
         return Diagnostic("PTG502", f"--compiler {attempt.name} does not serve: {attempt.fault}", hint=hint)

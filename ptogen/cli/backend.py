@@ -48,8 +48,11 @@ def list_(pto_isa: str | None, compiler: str | None, format_: str) -> None:
         rows.append(("pto-isa headers", headers["version"] or "found", f"{headers['include']} ({headers['origin']})"))
     for row in data["compilers"]:
         rows.append((f"compiler {row['name']}", row["fault"] or "works", row["version"] or ""))
+    for name, package in (("clang++", "clang"), ("g++", "g++")) if not data["compilers"] else ():
+        rows.append((f"compiler {name}", "not found", f"apt: {package}"))
     for row in data["tools"]:
-        rows.append((row["name"], "found" if row["place"] else "missing", row["place"] or f"apt: {row['package']}"))
+        state = {True: "found", False: "missing", None: "unknown without a compiler"}[row["found"]]
+        rows.append((row["name"], state, row["place"] or f"apt: {row['package']}"))
     click.echo(table(rows))
     if data["defects"]:
         click.echo("\nknown defects of the CPU simulator in these headers:")
@@ -60,19 +63,19 @@ def list_(pto_isa: str | None, compiler: str | None, format_: str) -> None:
 
 
 def _look(pto_isa: str | None, compiler: str | None) -> dict[str, Any]:
-    """Everything as JSON-ready data; what cannot be learnt without headers is left out."""
+    """Everything as JSON-ready data; what cannot be learnt without headers or a compiler is left out."""
     from ptogen.backend import headers, toolchain
     from ptogen.errors import PtogenError
 
     found: Headers | None = None
-    attempts: list[Attempt] = []
     try:
         found = headers.find(pto_isa)
-        attempts = toolchain.try_compilers(found, compiler, all_of_them=True)
     except PtogenError as error:
         if pto_isa is not None or any("PTO_ISA_ROOT" in fault.message for fault in error.diagnostics):
             raise
+    attempts: list[Attempt] = toolchain.try_compilers(found, compiler, all_of_them=True)
     chosen = next((attempt.compiler for attempt in attempts if not attempt.fault), None)
+    asked = chosen or next((attempt.compiler for attempt in attempts if attempt.compiler), None)
     return {
         "headers": {
             "include": str(found.include) if found else None,
@@ -92,7 +95,13 @@ def _look(pto_isa: str | None, compiler: str | None) -> dict[str, Any]:
             for attempt in attempts
         ],
         "tools": [
-            {"name": tool.name, "place": tool.place, "package": tool.package} for tool in toolchain.tools(chosen)
+            {
+                "name": tool.name,
+                "found": None if tool.name == "GoogleTest" and asked is None else tool.place is not None,
+                "place": tool.place,
+                "package": tool.package,
+            }
+            for tool in toolchain.tools(asked)
         ],
         "defects": _defects(found, chosen),
     }

@@ -147,10 +147,30 @@ def test_backend_list(ptogen, headers, toolchain):
     assert "pto-isa headers" in shown and "works" in shown and "TSORT32_HALF_BLOCKS" in shown
 
 
-def test_backend_list_without_headers(ptogen, tmp_path):
+def test_backend_list_without_headers(ptogen, tmp_path, toolchain):
     run = ptogen("backend", "list", PTOGEN_CACHE=str(tmp_path), PTO_ISA_ROOT="", ASCEND_HOME_PATH="")
     assert run.returncode == 0 and "missing" in run.stdout and "ptogen backend fetch" in run.stdout
+    rows = {" ".join(line.split()[:2]): line for line in run.stdout.splitlines()}
+    name = Path(toolchain.compiler.command[0]).name
+    assert "not tried without headers" in rows[f"compiler {name}"]
+    assert "GoogleTest found" in rows
     assert not list(tmp_path.glob("pto-isa/*/include"))
+
+
+@pytest.mark.parametrize("has_headers", [False, True])
+def test_backend_list_without_anything(ptogen, tmp_path, headers, has_headers):
+    root = str(headers.include) if has_headers else ""
+    bare = {"PATH": "/nonexistent", "CXX": "", "PTO_ISA_ROOT": root, "ASCEND_HOME_PATH": ""}
+    run = ptogen("backend", "list", PTOGEN_CACHE=str(tmp_path), **bare)
+    assert run.returncode == 0, run.stderr
+    rows = [" ".join(line.split()) for line in run.stdout.splitlines()]
+    assert rows[2:] == [
+        "compiler clang++ not found apt: clang",
+        "compiler g++ not found apt: g++",
+        "cmake missing apt: cmake",
+        "ninja missing apt: ninja-build",
+        "GoogleTest unknown without a compiler apt: libgtest-dev",
+    ]
 
 
 def test_backend_fetch_twice_is_quick(ptogen):

@@ -10,6 +10,7 @@ import pytest
 from ptogen.backend import compile
 from ptogen.backend import toolchain as toolchains
 from ptogen.backend.compile import Compiler
+from ptogen.backend.headers import Headers
 from ptogen.errors import PtogenError
 
 
@@ -88,6 +89,32 @@ def test_a_program_that_computes_wrongly_does_not_serve(headers, tmp_path):
     then = 'while [ "$1" != -o ]; do shift; done; printf "#!/bin/sh\\nexit 1\\n" > "$2"; chmod +x "$2"; exit 0'
     with pytest.raises(PtogenError, match="gives a wrong result"):
         toolchains.find(headers, str(fake_compiler(tmp_path, "g++-98", "98.0", then)))
+
+
+def broken(headers, tmp_path: Path) -> Headers:
+    """Headers with a fault of their own."""
+    include = tmp_path / "include"
+    shutil.copytree(headers.include, include)
+    with (include / "pto" / "pto-inst.hpp").open("a") as file:
+        file.write("\nint ptogen_test = nothing_here;\n")
+    return Headers(include, "--pto-isa somewhere", "broken")
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_headers_that_do_not_compile_are_to_blame(headers, toolchain, tmp_path, named):
+    found = broken(headers, tmp_path)
+    with pytest.raises(PtogenError) as error:
+        toolchains.find(found, toolchain.compiler.command[0] if named else None)
+    (fault,) = error.value.diagnostics
+    assert fault.code == "PTG502"
+    assert fault.message.startswith("the pto-isa headers of --pto-isa somewhere do not compile: ")
+    assert fault.message.endswith(f" in {found.include}/pto/pto-inst.hpp")
+    assert "nothing_here" in fault.details[0] and "--pto-isa DIR" in str(fault.hint)
+
+
+def test_a_command_that_no_shell_would_take(headers):
+    with pytest.raises(PtogenError, match="PTG502: --compiler .* is no command: no closing quotation"):
+        toolchains.find(headers, "g++ '")
 
 
 def test_missing_tools_are_named_with_their_packages(headers, toolchain, empty_path, monkeypatch):
