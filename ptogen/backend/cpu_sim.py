@@ -41,6 +41,7 @@ def check(
     progress: Progress | None = None,
     timeout: float = 120.0,
     only: Collection[str] | None = None,
+    name: str | None = None,
 ) -> CheckReport:
     """Builds and runs the suites that the manifests of ``tree`` list; the tree itself is only read.
 
@@ -56,6 +57,7 @@ def check(
         progress: told what happens.
         timeout: seconds for one case; gen_data.py gets as many for each case of its suite.
         only: keys of the suites to check; default: all.
+        name: what messages call the tree, such as the spec that it was made of; default: its path.
 
     Raises:
         PtogenError: PTG507 where nothing is there to check or a manifest does not say what; PTG504, PTG505 where
@@ -63,7 +65,7 @@ def check(
     """
     started = time.monotonic()
     progress, jobs = progress or Progress(), jobs or os.cpu_count() or 1
-    chosen = _choose(tree, select, only)
+    chosen = _choose(tree, select, only, name)
     present = probe.present(toolchain.compiler, headers)
     notes, unreadable = _look(tree, [manifest for manifest, _ in chosen])
     place = Place(
@@ -105,7 +107,9 @@ def check(
     )
 
 
-def _choose(tree: Path, select: str | None, only: Collection[str] | None) -> list[tuple[Manifest, list[str]]]:
+def _choose(
+    tree: Path, select: str | None, only: Collection[str] | None, name: str | None = None
+) -> list[tuple[Manifest, list[str]]]:
     """The suites of a tree with the names of their selected cases, those without any left out."""
     manifests = (
         [manifest for manifest in output.read(tree) if only is None or manifest.key in only] if tree.is_dir() else []
@@ -113,13 +117,13 @@ def _choose(tree: Path, select: str | None, only: Collection[str] | None) -> lis
     if not manifests:
         message = "no manifest of ptogen is here" if tree.is_dir() else "this is no directory"
         hint = "give a spec file, or the output directory of `ptogen kernel`"
-        raise PtogenError(Diagnostic("PTG507", message, Position(str(tree)), hint=hint))
+        raise PtogenError(Diagnostic("PTG507", message, Position(name or str(tree)), hint=hint))
     programs = [manifest for manifest in manifests if "target" not in manifest.suite]
     if not programs:
         held = ", ".join(f"{manifest.key} ({manifest.suite['target']})" for manifest in manifests)
         message = f"nothing here is C++, which is what {NAME} runs: {held}"
         hint = "render with `--target st` into this directory, or give the spec file"
-        raise PtogenError(Diagnostic("PTG507", message, Position(str(tree)), hint=hint))
+        raise PtogenError(Diagnostic("PTG507", message, Position(name or str(tree)), hint=hint))
     manifests = programs
     chosen = []
     for manifest in manifests:
@@ -131,16 +135,16 @@ def _choose(tree: Path, select: str | None, only: Collection[str] | None) -> lis
         names = [str(case["name"]) for case in manifest.cases]
         prefixes = ("", f"{manifest.key}.", f"{manifest.suite['test_suite']}.")
         cases = [
-            name
-            for name in names
-            if select is None or any(fnmatch.fnmatchcase(prefix + name, select) for prefix in prefixes)
+            case
+            for case in names
+            if select is None or any(fnmatch.fnmatchcase(prefix + case, select) for prefix in prefixes)
         ]
         if cases:
             chosen.append((manifest, cases))
     if not chosen:
         suites = ", ".join(manifest.key for manifest in manifests)
         message = f"no case matches {select!r}" if select is not None else "the suites have no cases"
-        raise PtogenError(Diagnostic("PTG507", message, Position(str(tree)), details=(f"suites: {suites}",)))
+        raise PtogenError(Diagnostic("PTG507", message, Position(name or str(tree)), details=(f"suites: {suites}",)))
     return chosen
 
 

@@ -177,6 +177,9 @@ def _run(args: Sequence[str] | None) -> int:
         result = cli.main(args, "ptogen", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption) and "--force" in (error.possibilities or ()):
+            # Nobody shall overwrite files because of a typing error.
+            error = click.NoSuchOption(error.option_name, ctx=error.ctx)
         error.show()
         return 2
     except click.Abort:
@@ -229,6 +232,20 @@ class Bytes(click.ParamType):
         if not 0 < number < 2**31:
             self.fail(f"{value} is not between 1 and 2,147,483,647.", param, ctx)
         return number
+
+
+class Directory(click.Path):
+    """A directory to write into; the empty text is none, though Python takes it for the current one."""
+
+    def __init__(self) -> None:
+        from pathlib import Path
+
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value):
+            self.fail("The name of the directory is empty; the current one is '.'.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 ub_bytes_option = click.option(

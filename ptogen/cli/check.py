@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 DAY = 86_400
 
 
-def _report_file(_ctx: click.Context, _param: click.Parameter, value: Path | None) -> Path | None:
-    if value is not None and value.suffix not in reports.ENDINGS:
-        raise click.BadParameter(f"{value.name!r} ends neither in {' nor in '.join(reports.ENDINGS)}.")
+def _report_files(_ctx: click.Context, _param: click.Parameter, value: tuple[Path, ...]) -> tuple[Path, ...]:
+    for path in value:
+        if path.suffix not in reports.ENDINGS:
+            raise click.BadParameter(f"{path.name!r} ends neither in {' nor in '.join(reports.ENDINGS)}.")
     return value
 
 
@@ -66,11 +67,12 @@ class Seconds(click.ParamType):
 )
 @click.option(
     "--report",
-    "report_file",
+    "report_files",
+    multiple=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    callback=_report_file,
-    help="Also write the report to FILE (.json, or .xml for JUnit).",
+    callback=_report_files,
+    help="Also write the report to FILE (.json, or .xml for JUnit); may be repeated.",
 )
 @ub_bytes_option
 @format_option
@@ -86,7 +88,7 @@ def check(
     select: str | None,
     fail_fast: bool,
     timeout: float,
-    report_file: Path | None,
+    report_files: tuple[Path, ...],
     ub_bytes: int | None,
     format_: str,
 ) -> None:
@@ -118,8 +120,9 @@ def check(
                     progress=progress,
                     timeout=timeout,
                     only=only,
+                    name=name,
                 )
-                for tree, only in trees
+                for tree, only, name in trees
             ]
     finally:
         progress.close()
@@ -129,8 +132,8 @@ def check(
             message = f"CXX={attempt.name} does not serve: {attempt.fault}; using {tools.compiler}"
             show(Diagnostic("PTG502", message, severity="note"))
     _print(result, format_)
-    if report_file is not None:
-        reports.write(result, report_file)
+    for path in report_files:
+        reports.write(result, path)
     ctx.exit(int(result.exit_code))
 
 
@@ -153,13 +156,19 @@ def _terminable() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _trees(places: Sequence[Path], ub_bytes: int | None) -> Iterator[tuple[Path, frozenset[str] | None]]:
-    """Each tree to check, and the keys of its suites where it may hold others too."""
+def _trees(places: Sequence[Path], ub_bytes: int | None) -> Iterator[tuple[Path, frozenset[str] | None, str]]:
+    """Each tree to check, the keys of its suites where it may hold others too, and what a person calls it."""
     seen = set()
-    for place in places:
-        if place.is_dir() and os.path.realpath(place) not in seen:
+    given = [place for place in places if place.is_dir()]
+    if given and ub_bytes is not None:
+        raise click.UsageError(
+            f"--ub-bytes is for specs: {given[0]} is a directory, and its suites have been planned already; "
+            "render them again with `ptogen kernel --ub-bytes`."
+        )
+    for place in given:
+        if os.path.realpath(place) not in seen:
             seen.add(os.path.realpath(place))
-            yield place, None
+            yield place, None, str(place)
     specs = [place for place in places if not place.is_dir()]
     if specs:
         from ptogen import output
@@ -170,7 +179,7 @@ def _trees(places: Sequence[Path], ub_bytes: int | None) -> Iterator[tuple[Path,
         # The same specs get the same tree, so that only what changed is built again.
         tree = cache.root() / "trees" / cache.digest(*sorted(os.path.realpath(spec) for spec in specs))
         output.write(tree, suites, force=True)
-        yield tree, frozenset(suite.key for suite in suites)
+        yield tree, frozenset(suite.key for suite in suites), ", ".join(map(str, specs))
 
 
 def _print(result: CheckReport, format_: str) -> None:

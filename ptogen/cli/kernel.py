@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptogen import output
-from ptogen.cli import format_option, print_json, printable, table, ub_bytes_option
+from ptogen.cli import Directory, format_option, print_json, printable, table, ub_bytes_option
 from ptogen.cli._render import TARGETS, read_license_header, render_specs
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), default="generated", show_default=True, help="Where the tree goes."
+    "-o", "--out", type=Directory(), metavar="DIR", default="generated", show_default=True, help="Where the tree goes."
 )
 @click.option(
     "--target",
@@ -97,8 +97,9 @@ def kernel(
 
 
 def _as_text(out: Path, suites: Sequence[RenderedSuite], changes: Sequence[output.Change], looking: bool) -> str:
-    rows: list[tuple[object, ...]] = [("suite", "cases", "files", "written", "unchanged", "removed")]
-    for suite in suites:
+    heads = ("would write", "unchanged", "would remove") if looking else ("written", "unchanged", "removed")
+    rows: list[tuple[object, ...]] = [("suite", "cases", "files", *heads)]
+    for suite in sorted(suites, key=lambda suite: suite.key):
         own = [change.action for change in changes if change.suite == suite.key and not change.is_manifest]
         counts = [own.count(action) for action in (output.WRITE, output.UNCHANGED, output.REMOVE)]
         rows.append((out / suite.directory, len(suite.meta.get("cases", ())), len(suite.files), *counts))
@@ -117,7 +118,7 @@ def _as_data(
     out: Path, suites: Sequence[RenderedSuite], changes: Sequence[output.Change], diff: bool
 ) -> dict[str, Any]:
     data: dict[str, Any] = {"out": str(out), "suites": []}
-    for suite in suites:
+    for suite in sorted(suites, key=lambda suite: suite.key):
         own = [change for change in changes if change.suite == suite.key]
         data["suites"].append(
             {

@@ -35,10 +35,11 @@ def place(tmp_path_factory) -> Path:
 
 def test_a_tree_that_passes(ptogen, place, tmp_path):
     tree = make_tree(place, "sums", ["good", "last"])
-    run = ptogen("check", tree, "--report", tmp_path / "report.xml")
+    run = ptogen("check", tree, "--report", tmp_path / "report.xml", "--report", tmp_path / "report.json")
     assert run.returncode == 0, run.stderr
     assert "2 passed in" in run.stdout and "running 2 cases" in run.stderr
     assert 'tests="2" failures="0"' in (tmp_path / "report.xml").read_text()
+    assert json.loads((tmp_path / "report.json").read_text())["counts"]["passed"] == 2
 
 
 def test_a_tree_that_fails(ptogen, place):
@@ -59,6 +60,8 @@ def test_a_spec(ptogen, tmp_path, headers, toolchain):
     assert run.returncode == 0, run.stdout + run.stderr
     assert json.loads(run.stdout)["counts"]["passed"] == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["spec.yaml"]
+    nothing = ptogen("check", spec, "--select", "nothing")
+    assert nothing.returncode == 2 and f"{spec}: error PTG507: no case matches 'nothing'" in nothing.stderr
     again = ptogen("check", spec, "--pristine", "--format", "json")
     assert again.returncode == 0, again.stdout + again.stderr
     data = json.loads(again.stdout)
@@ -76,6 +79,7 @@ def test_a_spec(ptogen, tmp_path, headers, toolchain):
         (("--pto-isa", "/nowhere"), "PTG501: --pto-isa"),
         (("--compiler", "no-such-compiler"), "PTG502: --compiler no-such-compiler does not serve"),
         (("--select", "nothing"), "PTG507: no case matches 'nothing'"),
+        (("--ub-bytes", "4096"), "--ub-bytes is for specs"),
     ],
 )
 def test_what_cannot_be_served(ptogen, place, arguments, words):

@@ -126,6 +126,26 @@ def test_wrong_usage_is_status_2(args: list[str], said: str, capsys: pytest.Capt
     assert said in err and out == ""
 
 
+def test_force_is_never_a_guess(capsys) -> None:
+    assert cli.main(["kernel", "a.yaml", "--forc"]) == 2
+    assert "No such option" in (err := capsys.readouterr().err) and "--force" not in err
+    assert cli.main(["kernel", "a.yaml", "--dryrun"]) == 2
+    assert "--dry-run" in capsys.readouterr().err
+
+
+def test_an_empty_output_directory_is_refused(capsys) -> None:
+    assert cli.main(["kernel", "a.yaml", "-o", ""]) == 2
+    assert "The name of the directory is empty" in capsys.readouterr().err
+
+
+def test_suites_come_in_the_order_of_their_keys(monkeypatch, capsys) -> None:
+    rendered(monkeypatch, suite(key="b", directory="b"), suite(key="a", directory="a"))
+    assert cli.main(["kernel", "a.yaml"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]] == ["generated/a", "generated/b"]
+    assert cli.main(["kernel", "a.yaml", "--format", "json"]) == 0
+    assert [one["key"] for one in json.loads(capsys.readouterr().out)["suites"]] == ["a", "b"]
+
+
 def test_faults_go_to_stderr_with_their_status(monkeypatch, capsys) -> None:
     def fail(*_, **__):
         raise FAULTS
@@ -307,6 +327,7 @@ def test_kernel_looks_without_writing(option: str, status: int, monkeypatch, cap
     if option == "--diff":
         assert "+++ b/st/tsort32/main.cpp\n@@ -0,0 +1 @@\n+main\n" in text
     else:
+        assert text.splitlines()[0] == "suite                 cases  files  would write  unchanged  would remove"
         assert "would write generated/st/tsort32/main.cpp\n" in text and "nothing was written" in text
     assert cli.main(["kernel", "a.yaml"]) == 0
     capsys.readouterr()
