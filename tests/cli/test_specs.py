@@ -201,6 +201,38 @@ def test_a_plan_as_data() -> None:
     assert data["program"][3]["body"][0]["args"][1][1]["row"] == {"const": 0, "terms": [["i", 1]]}
 
 
+MIXED = """\
+op: tsort32
+platform: [a2a3, kirin9030]
+cases:
+  - {name: small, dtype: float32, rows: 2, cols: 32}
+  - {name: big, dtype: float32, rows: 150, cols: 64}
+"""
+
+
+def test_plan_shows_the_good_cases_and_the_faults_of_the_others(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.yaml").write_text(MIXED)
+    assert cli.main(["plan", "a.yaml"]) == 2
+    out, err = capsys.readouterr()
+    heads = [line.split(":")[0] + line.partition(" on")[2].split(",")[0] for line in out.splitlines() if " on " in line]
+    assert heads == ["small a2a3", "big a2a3", "small kirin9030"]
+    assert err.count("error PTG301") == 1 and "a.yaml:5:5: error PTG301" in err and "on kirin9030" in err
+    assert cli.main(["plan", "a.yaml", "--format", "json"]) == 2
+    data = json.loads(capsys.readouterr().out)
+    assert len(data["plans"]) == 3 and [fault["code"] for fault in data["diagnostics"]] == ["PTG301"]
+
+
+def test_plan_does_not_stumble_over_a_case_that_was_not_asked_for(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.yaml").write_text(MIXED)
+    assert cli.main(["plan", "a.yaml", "--case", "small"]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("small: tsort32 on") == 2 and err == ""
+    assert cli.main(["plan", "a.yaml", "--case", "none"]) == 2
+    assert "the cases are: big, small" in capsys.readouterr().err
+
+
 def test_plan_prints_the_cases_that_were_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.yaml").write_text(
         "op: tsort32\nplatform: a2a3\ncases:\n"
