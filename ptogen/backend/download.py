@@ -1,13 +1,13 @@
 """The pinned snapshot of the pto-isa headers, as the package index carries it.
 
 Source of the numbers: the wheel ``tilelang-ascend`` 0.1.4, which holds pto-isa's whole include tree. It is published
-    for one platform only, and is
-never installed or imported, only unzipped.
+for one platform only, and is never installed or imported, only unzipped.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import stat
 import subprocess
@@ -107,12 +107,25 @@ def _download(target: Path) -> Path:
     command += ["--dest", str(target), f"{PIN.project}=={PIN.version}"]
     run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
     if run.returncode != 0:
-        lines = [line.strip() for line in (run.stderr or run.stdout).splitlines() if line.strip()]
-        raise _failed(f"pip ended with status {run.returncode}", tuple(lines[-1:]))
+        raise _failed(f"pip ended with status {run.returncode}", _telling(run.stderr or run.stdout))
     wheel = target / PIN.file
     if not wheel.is_file():
         raise _failed(f"pip brought no {PIN.file}")
     return wheel
+
+
+TELLING = re.compile(r"error|refused|resolution|resolve|timed out|unreachable|certificate|proxy|SSL|denied|no space", re.I)
+"""What a line of pip says that names a cause; its last line often names a consequence only."""
+
+
+def _telling(output: str) -> tuple[str, ...]:
+    """The lines that say why pip failed, each kind once: it repeats itself at every try."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    kinds: dict[str, str] = {}
+    for line in lines:
+        if TELLING.search(line):
+            kinds.setdefault(re.sub(r"\d+|0x[0-9a-f]+", "", line), line)
+    return tuple(dict.fromkeys([*list(kinds.values())[:4], *lines[-1:]]))
 
 
 def _verify(wheel: Path) -> None:

@@ -92,6 +92,15 @@ def test_a_bad_download_is_never_used(fake, what, words):
     assert headers.fetch().include.is_dir()
 
 
+def test_the_cause_of_a_failure_is_said_once(fake):
+    fake("offline")
+    with pytest.raises(PtogenError) as error:
+        headers.fetch()
+    details = error.value.diagnostics[0].details
+    assert len(details) == 3 and "Name resolution failed" in details[0]
+    assert details[-1] == "ERROR: No matching distribution found for it"
+
+
 @pytest.mark.parametrize("name", [TREE + "../../escaped.hpp", TREE + "/etc/escaped.hpp"])
 def test_no_entry_leaves_the_folder(fake, monkeypatch, tmp_path, name):
     cache = fake("good")
