@@ -128,12 +128,24 @@ def _place(suite: Suite) -> Position:
     return suite.marks.at(("name",))
 
 
+LICENSE_BYTES = 65_536
+
+
 def read_license_header(path: Path | None) -> str | None:
     """The text of ``--license-header``."""
     if path is None:
         return None
     try:
-        return path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:
+            text = file.read(LICENSE_BYTES + 1)
+        if len(text.encode()) > LICENSE_BYTES:
+            message = f"a licence header has up to {LICENSE_BYTES:,} bytes, and this file has more"
+            raise PtogenError(Diagnostic("PTG106", message, Position(str(path)), hint="give the header, not the licence"))
+        if "\0" in text:
+            line = text[: text.index("\0")].count("\n") + 1
+            message = "the file holds a NUL, which no compiler takes in a comment"
+            raise PtogenError(Diagnostic("PTG106", message, Position(str(path), line, 1)))
+        return text
     except OSError as error:
         raise PtogenError(
             Diagnostic("PTG100", f"the file cannot be read: {error.strerror or error}", Position(str(path)))

@@ -6,6 +6,7 @@ A banner is plain text, without comment marks; each file puts it into comments o
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,8 @@ from ptogen.spec.model import Suite
 
 LINE = 120
 GOLDEN_PACKAGE = "ptogen.golden."
+CODING = re.compile(r"coding[:=]")
+"""What makes a comment in the first two lines a declaration of the encoding (PEP 263)."""
 
 
 def main_cpp(suite: Suite, plans: Sequence[KernelPlan], banner: str) -> str:
@@ -53,11 +56,15 @@ def gen_data(suite: Suite, plans: Sequence[KernelPlan], banner: str) -> str:
     inputs = {tensor.name for tensor in tensors if tensor.role is Role.IN}
     if outputs & inputs:
         raise AssertionError(f"input of one case and output of another: {sorted(outputs & inputs)}")
+    lines = banner.splitlines()
+    if CODING.search("\n".join(lines[:1])):
+        # Python would take the second line of a file for the name of its encoding.
+        lines = ["", *lines]
     return (
         environment()
         .get_template("st/gen_data.py.j2")
         .render(
-            banner=banner.splitlines(),
+            banner=lines,
             source=golden_source(suite.op.golden_module, extra_imports=("import os",)),
             outputs=_literal(tuple(sorted(outputs))),
             cases=cases,

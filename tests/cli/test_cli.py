@@ -381,6 +381,16 @@ def test_a_license_header_must_be_text(tmp_path: Path, capsys) -> None:
     assert "header.txt: error PTG102" in capsys.readouterr().err
 
 
+def test_a_license_header_has_an_end_and_no_nul(tmp_path: Path, capsys) -> None:
+    (tmp_path / "nul.txt").write_bytes(b"mine\nall\0mine\n")
+    assert cli.main(["kernel", "no.yaml", "--license-header", "nul.txt"]) == 2
+    assert "nul.txt:2:1: error PTG106: the file holds a NUL" in capsys.readouterr().err
+    (tmp_path / "long.txt").write_text("\N{BULLET}" * 30_000)
+    for path in ("/dev/zero", "long.txt"):
+        assert cli.main(["kernel", "no.yaml", "--license-header", path]) == 2
+        assert "a licence header has up to 65,536 bytes" in capsys.readouterr().err
+
+
 # ops and platforms
 
 

@@ -93,8 +93,8 @@ def host_text() -> str:
     return host.main_cpp(sort_suite(), plans, BANNER)
 
 
-def gen_data_text() -> str:
-    return host.gen_data(sort_suite(), [sort_plan(case) for case in SORTS], BANNER)
+def gen_data_text(banner: str = BANNER) -> str:
+    return host.gen_data(sort_suite(), [sort_plan(case) for case in SORTS], banner)
 
 
 def compile_host(folder: pathlib.Path, compiler: Sequence[str], *options: str) -> pathlib.Path:

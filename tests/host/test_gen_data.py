@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import io
 import os
 import pathlib
 import subprocess
 import sys
+import tokenize
 from typing import Any
 
 import numpy as np
@@ -120,6 +122,14 @@ def test_the_golden_code_is_the_tested_code() -> None:
 def test_text_starts_with_a_shebang_and_the_banner() -> None:
     lines = gen_data_text().splitlines()
     assert lines[:4] == ["#!/usr/bin/env python3", "# " + BANNER.splitlines()[0], "#", "# Made by hand."]
+
+
+@pytest.mark.parametrize("line", ["file encoding: foo", "vim: set fileencoding=latin-1 :", "coding:utf-7"])
+def test_no_banner_is_read_as_the_encoding_of_the_file(line: str) -> None:
+    text = gen_data_text(f"{line}\nsecond, coding: foo\n\N{COPYRIGHT SIGN} mine")
+    assert f"# {line}\n" in text
+    compile(text.encode(), "gen_data.py", "exec")
+    assert tokenize.detect_encoding(io.BytesIO(text.encode()).readline)[0] == "utf-8"
 
 
 def test_same_suite_same_text() -> None:
