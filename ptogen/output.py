@@ -312,9 +312,7 @@ class _Look:
         except FileNotFoundError:  # gone since: another ptogen is at work
             return None
 
-    def owned(
-        self, key: str, damaged: list[tuple[str, str]], directory: str | None = None
-    ) -> dict[str, set[str]]:
+    def owned(self, key: str, damaged: list[tuple[str, str]], directory: str | None = None) -> dict[str, set[str]]:
         """The hashes that make a file the suite's, by path; records that say nothing are added to ``damaged``.
 
         No file outside the directory of the manifest, or outside ``directory``, where the suite goes now, is the

@@ -114,7 +114,9 @@ def _download(target: Path) -> Path:
     return wheel
 
 
-TELLING = re.compile(r"error|refused|resolution|resolve|timed out|unreachable|certificate|proxy|SSL|denied|no space", re.I)
+TELLING = re.compile(
+    r"error|refused|resolution|resolve|timed out|unreachable|certificate|proxy|SSL|denied|no space", re.I
+)
 """What a line of pip says that names a cause; its last line often names a consequence only."""
 
 

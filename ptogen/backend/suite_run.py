@@ -119,7 +119,9 @@ def _unbuilt(job: Job, fault: Diagnostic) -> tuple[CaseResult, ...]:
     place = f"{fault.position}: " if fault.position else ""
     reason = f"{place}{fault.message}"
     lacking = {
-        defect.defect.id for defect in defects.known().values() if not defect.defect.compiles and defect.defect.id in job.present
+        defect.defect.id
+        for defect in defects.known().values()
+        if not defect.defect.compiles and defect.defect.id in job.present
     }
     blamed = {case for case in job.cases if lacking & set(job.defects(case))}
     if not job.pristine or not blamed or fault.code != "PTG505":

@@ -140,7 +140,9 @@ def read_license_header(path: Path | None) -> str | None:
             text = file.read(LICENSE_BYTES + 1)
         if len(text.encode()) > LICENSE_BYTES:
             message = f"a licence header has up to {LICENSE_BYTES:,} bytes, and this file has more"
-            raise PtogenError(Diagnostic("PTG106", message, Position(str(path)), hint="give the header, not the licence"))
+            raise PtogenError(
+                Diagnostic("PTG106", message, Position(str(path)), hint="give the header, not the licence")
+            )
         if "\0" in text:
             line = text[: text.index("\0")].count("\n") + 1
             message = "the file holds a NUL, which no compiler takes in a comment"
