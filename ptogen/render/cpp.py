@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
 
 STYLE = {
     "BasedOnStyle": "Google",
@@ -45,7 +48,7 @@ def _executable() -> Path:
     return Path(spec.submodule_search_locations[0]) / "data" / "bin" / "clang-format"
 
 
-def format_cpp(texts: Mapping[str, str]) -> dict[str, str]:
+def format_cpp(texts: Mapping[Key, str]) -> dict[Key, str]:
     """The texts, laid out; keys are kept."""
     with tempfile.TemporaryDirectory(prefix="ptogen-") as folder:
         files = {key: Path(folder) / f"{number}.cpp" for number, key in enumerate(texts)}
