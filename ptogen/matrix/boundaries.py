@@ -87,16 +87,31 @@ class Boundaries:
         """The boundaries of ``field`` in ``values``, the other fields given."""
         # Neither the values of the data nor their names reach a rule about shapes.
         context = {key: value for key, value in fields.items() if key not in ("data", "seed", "name")}
-        known = (op.name, platform.name, mode, ub_bytes, field, tuple(values[:2]), len(values), repr(sorted(context.items())))
+        known = (
+            op.name,
+            platform.name,
+            mode,
+            ub_bytes,
+            field,
+            tuple(values[:2]),
+            len(values),
+            repr(sorted(context.items())),
+        )
         if known not in self._known:
-            signatures = [self._signature(op, {**context, field: value}, platform, mode, ub_bytes, base) for value in values]
+            signatures = [
+                self._signature(op, {**context, field: value}, platform, mode, ub_bytes, base) for value in values
+            ]
             self._known[known] = boundaries(values, signatures)
         return self._known[known]
 
     @staticmethod
-    def _signature(op: Op, fields: dict[str, Any], platform: Platform, mode: str, ub_bytes: int, base: Path) -> Hashable:
+    def _signature(
+        op: Op, fields: dict[str, Any], platform: Platform, mode: str, ub_bytes: int, base: Path
+    ) -> Hashable:
         try:
             case = op.Case.model_validate(fields)
         except ValidationError as error:
-            return tuple(item["loc"] for item in error.errors(include_url=False, include_context=False, include_input=False))
+            return tuple(
+                item["loc"] for item in error.errors(include_url=False, include_context=False, include_input=False)
+            )
         return signature(op, case, platform, mode, ub_bytes, base)

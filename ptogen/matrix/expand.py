@@ -20,7 +20,7 @@ from ptogen.platforms import PLATFORMS, Platform
 from ptogen.spec.case import NAME
 from ptogen.spec.expression import ExpressionError
 from ptogen.spec.fields import shaped
-from ptogen.spec.matrix import DEFAULT, HEAD, MAX_COMBINATIONS, Axis, Matrix, Space
+from ptogen.spec.matrix import DEFAULT, MAX_COMBINATIONS, Axis, Matrix, Space
 
 SLICE = 2_048
 """Combinations of the free axes that are expanded at a time."""
@@ -119,7 +119,9 @@ class _Slice:
         self.mode = piece.group.mode
         self.ub_bytes = owner.ub_bytes or self.platform.ub_bytes
         self.head = piece.group._asdict()
-        self.defaults = {name: info.default for name, info in self.op.Case.model_fields.items() if not info.is_required()}
+        self.defaults = {
+            name: info.default for name, info in self.op.Case.model_fields.items() if not info.is_required()
+        }
         self.result = Expanded()
 
     def expanded(self) -> Expanded:

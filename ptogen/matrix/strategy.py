@@ -17,7 +17,10 @@ def pairwise(rows: Sequence[Mapping[str, Hashable]]) -> list[int]:
     """
     numbers: dict[Hashable, int] = {}
     pairs = [
-        tuple(numbers.setdefault(pair, len(numbers)) for pair in combinations(sorted(row.items(), key=lambda item: item[0]), 2))
+        tuple(
+            numbers.setdefault(pair, len(numbers))
+            for pair in combinations(sorted(row.items(), key=lambda item: item[0]), 2)
+        )
         for row in rows
     ]
     missing = bytearray(b"\1" * len(numbers))

@@ -37,9 +37,7 @@ class SuiteRows:
         """The same as a suite to plan; faults point at the map that its op stands in."""
         op, platform = catalogue()[self.group.op], PLATFORMS[self.group.platform]
         path: Path = next(space.path for space in matrix.spaces if self.group.op in space.axes["op"].values)
-        cases = tuple(
-            op.Case.model_validate_json(row.text).model_copy(update={"name": row.name}) for row in self.rows
-        )
+        cases = tuple(op.Case.model_validate_json(row.text).model_copy(update={"name": row.name}) for row in self.rows)
         return Suite(
             op=op,
             platform=platform,
@@ -85,9 +83,7 @@ def suites(matrix: Matrix, results: Iterable[tuple[Slice, Expanded]], dropped: D
             yield SuiteRows(group, f"{prefix}_{number}", tuple(unique[start : start + matrix.max_cases]))
 
 
-def _by_group(
-    results: Iterable[tuple[Slice, Expanded]], dropped: Dropped
-) -> Iterator[tuple[Group, Sequence[Row]]]:
+def _by_group(results: Iterable[tuple[Slice, Expanded]], dropped: Dropped) -> Iterator[tuple[Group, Sequence[Row]]]:
     faults: list[Diagnostic] = []
     total = 0
     for group, pieces in groupby(results, key=lambda result: result[0].group):
@@ -99,7 +95,9 @@ def _by_group(
             total += len(expanded.rows)
             if total > MAX_COMBINATIONS:
                 message = f"the matrix has more than {MAX_COMBINATIONS:,} cases"
-                raise PtogenError(Diagnostic("PTG103", message, hint="give fewer values, or split it into several files"))
+                raise PtogenError(
+                    Diagnostic("PTG103", message, hint="give fewer values, or split it into several files")
+                )
         if not faults:
             yield group, rows
     if faults:
@@ -124,7 +122,10 @@ def _chosen(
                 Diagnostic("PTG103", message, matrix.marks.at(("strategy",)), hint="give fewer values, or use sample")
             )
         fields = [
-            {**rows[place][0]._asdict(), **{key: frozen(value) for key, value in json.loads(rows[place][1].text).items()}}
+            {
+                **rows[place][0]._asdict(),
+                **{key: frozen(value) for key, value in json.loads(rows[place][1].text).items()},
+            }
             for place in places
         ]
         chosen = pairwise(fields)

@@ -206,7 +206,9 @@ class _MatrixReader(CaseReader):
         spaces = [space for path, fields in maps if (space := self._space(path, fields, strategy))]
         include = self._include(spaces, len(maps) == len(spaces))
         exclude = self._exclude(spaces, len(maps) == len(spaces))
-        count = sum(prod(len(axis.values) for axis in (*_head(space), *space.free.values())) for space in spaces + include)
+        count = sum(
+            prod(len(axis.values) for axis in (*_head(space), *space.free.values())) for space in spaces + include
+        )
         if count > MAX_COMBINATIONS:
             message = f"the matrix has {count:,} combinations, more than {MAX_COMBINATIONS:,}"
             self.fault("PTG103", ("matrix",), message, "give fewer values, or split it into several files")
@@ -245,7 +247,9 @@ class _MatrixReader(CaseReader):
 
     def _maps(self, key: str, value: Any, hint: str) -> list[tuple[Path, dict[str, Any]]]:
         """Place and fields of a map, or of each map of a list."""
-        entries = [((key, place), item) for place, item in enumerate(value)] if isinstance(value, list) else [((key,), value)]
+        entries = (
+            [((key, place), item) for place, item in enumerate(value)] if isinstance(value, list) else [((key,), value)]
+        )
         for path, item in entries:
             if not isinstance(item, dict):
                 label = key if len(path) == 1 else f"item {path[1] + 1} of {key}"  # type: ignore[operator]
@@ -288,7 +292,9 @@ class _MatrixReader(CaseReader):
         for key, axis in axes.items():
             if axis.bounded and len(axis.values) > MAX_INTERVAL:
                 message = f"{key}: an interval of {len(axis.values):,} values, more than {MAX_INTERVAL:,}"
-                self.fault("PTG103", axis.path, message, "boundaries are found by asking every value: take a narrower one")
+                self.fault(
+                    "PTG103", axis.path, message, "boundaries are found by asking every value: take a narrower one"
+                )
         return Space(path, axes) if len(self.faults) == before else None
 
     @staticmethod
@@ -309,7 +315,9 @@ class _MatrixReader(CaseReader):
             message = f"{listing(lacking)} {'has' if len(lacking) == 1 else 'have'} no field {quote(key)}"
             self.faults.add("PTG105", message, place, "write a list of maps, one for the ops that have the same fields")
         elif key in TOP:
-            self.faults.add("PTG105", f"unknown key {quote(key)}", place, f"`{key}` stands beside `matrix`, not below it")
+            self.faults.add(
+                "PTG105", f"unknown key {quote(key)}", place, f"`{key}` stands beside `matrix`, not below it"
+            )
         else:
             self.unknown(ops[0], path, key)
         return False
@@ -324,7 +332,9 @@ class _MatrixReader(CaseReader):
         for place, item in enumerate(value):
             word = self.choice((*path, place), item, allowed)
             if word in found:
-                self.fault("PTG106", (*path, place), f"{path[-1]} {word} stands twice in the list", "remove one of the two")
+                self.fault(
+                    "PTG106", (*path, place), f"{path[-1]} {word} stands twice in the list", "remove one of the two"
+                )
             elif word:
                 found[word] = None
         return Axis(tuple(found), path, listed=True)
@@ -336,7 +346,11 @@ class _MatrixReader(CaseReader):
             return self._interval(path, key, value, ops)
         if isinstance(value, dict) or not isinstance(value, list):
             values, places = [value], [path]
-        elif _takes(annotation, tuple, list) and value and not any(isinstance(item, list) or item == DEFAULT for item in value):
+        elif (
+            _takes(annotation, tuple, list)
+            and value
+            and not any(isinstance(item, list) or item == DEFAULT for item in value)
+        ):
             values, places = [value], [path]
         else:
             values, places = value, [(*path, place) for place in range(len(value))]
@@ -391,7 +405,9 @@ class _MatrixReader(CaseReader):
         if bounded:
             pair, where = value["boundaries"], (*path, "boundaries")
             if not isinstance(pair, list) or len(pair) != 2:
-                self.fault("PTG106", where, f"boundaries of {key} is not a pair of numbers", "write {boundaries: [1, 8192]}")
+                self.fault(
+                    "PTG106", where, f"boundaries of {key} is not a pair of numbers", "write {boundaries: [1, 8192]}"
+                )
                 return None
             places: list[Path] = [(*where, 0), (*where, 1)]
             low, high, step = *pair, 1
@@ -408,8 +424,12 @@ class _MatrixReader(CaseReader):
             for place, bound in zip(places, (low, high), strict=True):
                 self._value(place, key, bound, ops)
         else:
-            place, bound = next((place, bound) for place, bound in zip(places, (low, high), strict=True) if type(bound) is not int)
-            message, fix = wrong_type(f"{'a bound' if bounded else place[-1]} of {key}", "int", bound, self.document.scalars.get(place))
+            place, bound = next(
+                (place, bound) for place, bound in zip(places, (low, high), strict=True) if type(bound) is not int
+            )
+            message, fix = wrong_type(
+                f"{'a bound' if bounded else place[-1]} of {key}", "int", bound, self.document.scalars.get(place)
+            )
             self.fault("PTG106", place, message, fix)
         if type(step) is not int or step < 1:
             self.fault("PTG106", (*path, "step"), f"step of {key} is not a whole number of 1 or more", "write step: 1")
@@ -443,7 +463,9 @@ class _MatrixReader(CaseReader):
         if type(value) is not int:
             self.fault("PTG106", (key,), *wrong_type(key, "int", value, self.document.scalars.get((key,))))
         elif not low <= value <= high:
-            self.fault("PTG106", (key,), f"{key} is {value:,}, not between {low:,} and {high:,}", f"write {key}: {default}")
+            self.fault(
+                "PTG106", (key,), f"{key} is {value:,}, not between {low:,} and {high:,}", f"write {key}: {default}"
+            )
         else:
             return value
         return default
@@ -456,13 +478,19 @@ class _MatrixReader(CaseReader):
         if "include" not in self.data:
             return []
         made: list[Space] = []
-        for path, fields in self._maps("include", self.data["include"], "write a map of fields for each combination to add"):
+        for path, fields in self._maps(
+            "include", self.data["include"], "write a map of fields for each combination to add"
+        ):
             fitting = False
             for space in spaces:
                 head = self._narrowed(path, fields, space)
                 ops = [self.ops[name] for name in head["op"].values] if head else []
                 own = [key for key in fields if key not in HEAD]
-                if not head or not ops or any(key not in op.Case.model_fields or key == "name" for op in ops for key in own):
+                if (
+                    not head
+                    or not ops
+                    or any(key not in op.Case.model_fields or key == "name" for op in ops for key in own)
+                ):
                     continue
                 fitting = True
                 axes = {key: self._axis((*path, key), key, fields[key], ops) for key in own}
@@ -470,7 +498,12 @@ class _MatrixReader(CaseReader):
                     made.append(Space(path, {**space.axes, **head, **axes}))  # type: ignore[dict-item]
             if not fitting and whole:
                 message = "this combination fits none of the maps under `matrix`"
-                self.fault("PTG105", path, message, "its op, platform and mode must be among theirs, its fields those of the op")
+                self.fault(
+                    "PTG105",
+                    path,
+                    message,
+                    "its op, platform and mode must be among theirs, its fields those of the op",
+                )
         return made
 
     def _narrowed(self, path: Path, fields: dict[str, Any], space: Space) -> dict[str, Axis] | None:
@@ -496,7 +529,9 @@ class _MatrixReader(CaseReader):
             for key, value in fields.items():
                 owners = [self.ops[name] for name in names if key in self.ops[name].Case.model_fields and key != "name"]
                 if key in HEAD:
-                    item[key] = self._words((*path, key), value, tuple({"op": self.ops, "platform": PLATFORMS, "mode": MODES}[key]))
+                    item[key] = self._words(
+                        (*path, key), value, tuple({"op": self.ops, "platform": PLATFORMS, "mode": MODES}[key])
+                    )
                 elif owners:
                     axis = self._axis((*path, key), key, value, owners[:1])
                     if axis and axis.bounded:
@@ -519,7 +554,11 @@ class _MatrixReader(CaseReader):
             self.fault("PTG106", path, message, hint)
             return None
         try:
-            return parse(text, fields_of(self.ops, chain.from_iterable(space.axes["op"].values for space in spaces)), words_of(self.ops))
+            return parse(
+                text,
+                fields_of(self.ops, chain.from_iterable(space.axes["op"].values for space in spaces)),
+                words_of(self.ops),
+            )
         except ExpressionError as error:
             place = self.marks.at(path)
             # Folded text has lost its columns; on one line they can be counted.
@@ -537,7 +576,9 @@ def fields_of(ops: Mapping[str, Op], names: Iterable[str]) -> list[str]:
 
 def words_of(ops: Mapping[str, Op]) -> list[str]:
     """The words that stand for themselves in an expression."""
-    literals = (word for op in ops.values() for field in op.Case.model_fields.values() for word in _literals(field.annotation))
+    literals = (
+        word for op in ops.values() for field in op.Case.model_fields.values() for word in _literals(field.annotation)
+    )
     return list(dict.fromkeys([*ops, *PLATFORMS, *MODES, *DTYPES, *DATA_KINDS, *literals]))
 
 
@@ -556,4 +597,8 @@ def _head(space: Space) -> list[Axis]:
 def _takes(annotation: Any, *kinds: type) -> bool:
     """Whether a field's type is, or may be, one of these containers."""
     origin = get_origin(annotation)
-    return annotation in kinds or origin in kinds or any(_takes(arg, *kinds) for arg in get_args(annotation) if origin not in kinds)
+    return (
+        annotation in kinds
+        or origin in kinds
+        or any(_takes(arg, *kinds) for arg in get_args(annotation) if origin not in kinds)
+    )
