@@ -6,8 +6,8 @@ import json
 import re
 import subprocess
 import tempfile
-from collections.abc import Hashable, Iterable, Mapping
-from functools import cache
+from collections.abc import Hashable, Mapping
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -56,10 +56,9 @@ def format_cpp(texts: Mapping[Key, str]) -> dict[Key, str]:
     alone is laid out once, and a process is started only for what this one has not met yet. A test holds the result against clang-format's own.
     """
     files = {key: [_units(chunk) for chunk in chunks(text)] for key, text in texts.items()}
-    _learn(dict.fromkeys(unit.shape for file in files.values() for chunk in file for unit in chunk if unit.shape))
+    _learn({unit for file in files.values() for chunk in file for unit in chunk})
     return {
-        key: "\n\n".join("\n".join(unit.laid_out() for unit in chunk) for chunk in file) + "\n"
-        for key, file in files.items()
+        key: "\n\n".join("\n".join(_texts[unit] for unit in chunk) for chunk in file) + "\n" for key, file in files.items()
     }
 
 
@@ -83,9 +82,10 @@ _DIGITS = re.compile(r"(?<![A-Za-z0-9_])0x[0-9a-f]+|[0-9]+")
 _COMMENT = re.compile(r"//( [ -~]*[!-~])?")
 _LIMIT = 120
 _MOST = 20_000
-"""Shapes that are remembered: enough for what a run meets, and a bound to its memory."""
+"""Pieces, and shapes of pieces, that are remembered: enough for what a run meets, and a bound to its memory."""
 
 
+@lru_cache(2_000)
 def _depth(text: str, opening: str = "({[", closing: str = ")}]") -> int:
     """How many brackets stay open."""
     code = _QUIET.sub("", text)
@@ -95,38 +95,39 @@ def _depth(text: str, opening: str = "({[", closing: str = ")}]") -> int:
 def chunks(text: str) -> list[str]:
     """The declarations of a file: what blank lines part outside of all brackets."""
     found: list[str] = []
-    waiting = ""
+    waiting: list[str] = []
+    depth = 0
     for part in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")):
-        waiting = f"{waiting}\n\n{part}" if waiting else part
-        if _depth(waiting) == 0:
-            found.append(waiting)
-            waiting = ""
-    return [*found, waiting] if waiting else found
-
-
-class _Shape(NamedTuple):
-    """Text without the values of its numbers, and what stands around it: nothing, the body of a function ``depth`` deep, or a function."""
-
-    text: str
-    depth: int = 0
-    is_head: bool = False
+        waiting.append(part)
+        depth += _depth(part)
+        if depth == 0:
+            found.append("\n\n".join(waiting))
+            waiting = []
+    return [*found, "\n\n".join(waiting)] if waiting else found
 
 
 class _Unit(NamedTuple):
-    """A piece of a file; without a shape its text is final."""
+    """A piece of a file.
+
+    Attributes:
+        text: as it was rendered.
+        depth: of a statement: how deep it stands; 0 for anything else.
+        kind: ``piece``, ``head`` of a function, or ``final`` where nothing is to be laid out.
+    """
 
     text: str
-    shape: _Shape | None = None
+    depth: int = 0
+    kind: str = "piece"
 
-    def laid_out(self) -> str:
-        return _filled(_known[self.shape], self.text) if self.shape else self.text
+    @property
+    def shape(self) -> _Unit:
+        """The same without the values of its numbers."""
+        return self._replace(text=_DIGITS.sub(_blank, self.text))
 
 
-_known: dict[_Shape, str] = {}
-
-
-def _unit(text: str, depth: int = 0, is_head: bool = False) -> _Unit:
-    return _Unit(text, _Shape(_DIGITS.sub(_blank, text), depth, is_head))
+_texts: dict[_Unit, str] = {}
+_layouts: dict[_Unit, str] = {}
+"""What is known already: pieces, and shapes of pieces, laid out."""
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -135,7 +136,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _filled(layout: str, text: str) -> str:
-    """The layout with the numbers of the text in their places; it has the same ones, of the same lengths, in the same order."""
+    """The layout with the numbers of the text in their places: it has as many, of the same lengths, in the same order."""
     numbers = iter(_DIGITS.findall(text))
     return _DIGITS.sub(lambda match: next(numbers), layout)
 
@@ -145,73 +146,85 @@ def _units(chunk: str) -> list[_Unit]:
     lines = [line.strip() for line in chunk.split("\n")]
     comments = next((place for place, line in enumerate(lines) if not line.startswith("//")), len(lines))
     if all(len(line) <= _LIMIT and _COMMENT.fullmatch(line) for line in lines[:comments]):
-        top = [_Unit(line) for line in lines[:comments]]
+        top = [_Unit(line, kind="final") for line in lines[:comments]]
         if comments == len(lines):
             return top
         rest = lines[comments:]
-        if all(line.endswith(";") and _depth(line) == 0 and not line.startswith("#") for line in rest):
-            return [*top, *map(_unit, rest)]
+        if all(line.endswith(";") and not line.startswith("#") and _depth(line) == 0 for line in rest):
+            return [*top, *map(_Unit, rest)]
         if "" not in rest and rest[-1] == "}" and "{" in rest and (body := _body(rest[rest.index("{") + 1 : -1])):
-            return [*top, _unit("\n".join(rest[: rest.index("{")]), is_head=True), _Unit("{"), *body, _Unit("}")]
-    return [_unit(chunk)]
+            head = "\n".join(rest[: rest.index("{")])
+            return [*top, _Unit(head, kind="head"), _Unit("{", kind="final"), *body, _Unit("}", kind="final")]
+    return [_Unit(chunk)]
 
 
 def _body(lines: list[str]) -> list[_Unit] | None:
     """The statements of a function, None where they cannot be told apart."""
     units: list[_Unit] = []
     depth = 1
-    statement = ""
+    waiting: list[str] = []
+    brackets = braces = 0
     for line in lines:
-        if not statement and line.startswith("#"):
-            units.append(_Unit(line))
-        elif not statement and line == "}":
+        if not waiting and line.startswith("#"):
+            units.append(_Unit(line, kind="final"))
+        elif not waiting and line == "}":
             depth -= 1
-            units.append(_Unit(f"{'    ' * depth}}}"))
+            units.append(_Unit(f"{'    ' * depth}}}", kind="final"))
+        elif "//" in line or "/*" in line:
+            return None
         else:
-            statement = f"{statement}\n{line}" if statement else line
-            if "//" in line or "/*" in line:
-                return None
-            if line.endswith("{") and _depth(statement, "([", ")]") == 0:
-                units.append(_unit(statement, depth))
-                depth += 1
-                statement = ""
-            elif line.endswith(";") and _depth(statement) == 0:
-                units.append(_unit(statement, depth))
-                statement = ""
-    statements = sum(unit.shape is not None for unit in units)
+            waiting.append(line)
+            brackets += _depth(line, "([", ")]")
+            braces += _depth(line, "{", "}")
+            opens = line.endswith("{") and brackets == 0
+            if opens or (line.endswith(";") and brackets == 0 and braces == 0):
+                units.append(_Unit("\n".join(waiting), depth))
+                depth += opens
+                waiting, brackets, braces = [], 0, 0
+    statements = sum(unit.kind != "final" for unit in units)
     # A function of one statement may become one line.
-    return units if depth == 1 and not statement and statements > 1 else None
+    return units if depth == 1 and not waiting and statements > 1 else None
 
 
-def _learn(shapes: Iterable[_Shape]) -> None:
+def _learn(units: set[_Unit]) -> None:
     """Lays out what is not known yet, all by one process."""
-    if len(_known) > _MOST:
-        _known.clear()
-    new = [shape for shape in shapes if shape not in _known]
-    if not new:
-        return
-    inside = [shape for shape in new if shape.depth]
-    texts: dict[_Shape | None, str] = {shape: _alone(shape) for shape in new if not shape.depth}
+    if len(_texts) > _MOST:
+        _texts.clear()
+    if len(_layouts) > _MOST:
+        _layouts.clear()
+    new = sorted(units - _texts.keys())
+    shapes = {unit: unit.shape for unit in new if unit.kind != "final"}
+    _layouts.update(_laid_out([shape for shape in dict.fromkeys(shapes.values()) if shape not in _layouts]))
+    _texts.update({unit: _filled(_layouts[shapes[unit]], unit.text) if unit in shapes else unit.text for unit in new})
+
+
+def _laid_out(shapes: list[_Unit]) -> dict[_Unit, str]:
+    if not shapes:
+        return {}
+    inside = [shape for shape in shapes if shape.depth]
+    texts: dict[_Unit | None, str] = {shape: _alone(shape) for shape in shapes if not shape.depth}
     texts[None] = "\n\n".join(_function(number, shape) for number, shape in enumerate(inside))
+    layouts: dict[_Unit, str] = {}
     for shape, text in clang_format(texts).items():
-        if shape is None:
-            lines = text.split("\n")
-            marks = {line.strip(): place for place, line in enumerate(lines) if "ptogen_mark" in line}
-            for number, one in enumerate(inside):
-                start, stop = marks[f"ptogen_mark_begin({number});"], marks[f"ptogen_mark_end({number});"]
-                _known[one] = "\n".join(lines[start + 1 : stop])
-        else:
-            _known[shape] = text.rstrip("\n").removesuffix(_TAIL)
+        if shape is not None:
+            layouts[shape] = text.rstrip("\n").removesuffix(_TAIL)
+            continue
+        lines = text.split("\n")
+        marks = {line.strip(): place for place, line in enumerate(lines) if "ptogen_mark" in line}
+        for number, one in enumerate(inside):
+            start, stop = marks[f"ptogen_mark_begin({number});"], marks[f"ptogen_mark_end({number});"]
+            layouts[one] = "\n".join(lines[start + 1 : stop])
+    return layouts
 
 
 _TAIL = "\n{\n    ptogen_mark();\n    ptogen_mark();\n}"
 
 
-def _alone(shape: _Shape) -> str:
-    return f"{shape.text}{_TAIL if shape.is_head else ''}\n"
+def _alone(shape: _Unit) -> str:
+    return f"{shape.text}{_TAIL if shape.kind == 'head' else ''}\n"
 
 
-def _function(number: int, shape: _Shape) -> str:
+def _function(number: int, shape: _Unit) -> str:
     """A function that holds the statement as deep as it stands; a block that it opens is closed again."""
     end = f"ptogen_mark_end({number});" + ("\n}" if shape.text.endswith("{") else "")
     blocks = "{\n" * (shape.depth - 1), "}\n" * (shape.depth - 1)
