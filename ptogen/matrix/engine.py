@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from zlib import crc32
 
 from ptogen import output
-from ptogen.check import check_suite
 from ptogen.errors import Diagnostic, Position, PtogenError
 from ptogen.matrix.expand import Expanded, Expander, Group, Slice, slices
 from ptogen.matrix.record import Record, code_digest, path_of, read, unchanged
 from ptogen.matrix.suites import Dropped, SuiteRows, suites
 from ptogen.matrix.workers import Workers
 from ptogen.output import MANIFESTS, REMOVE, UNCHANGED, WRITE, Change, Manifest
-from ptogen.plan import plan_suite
+from ptogen.matrix.sound import sound_plans
 from ptogen.platforms import PLATFORMS
 from ptogen.render.environment import template_digest
 from ptogen.render.facts import content_digest
@@ -148,9 +148,21 @@ def _expand(task: tuple[int, Slice]) -> Expanded:
     return _expanders[number].expand(piece)
 
 
-def _make(task: tuple[int, list[SuiteRows]]) -> list[Done]:
-    number, chunk = task
-    return make(_expanders[number].matrix, chunk, _options, _trusted[number])
+def _make(task: Task) -> list[Done]:
+    return make(_expanders[task.matrix].matrix, task.chunk, _options, _trusted[task.matrix])
+
+
+class Task(NamedTuple):
+    """Suites of a matrix for one worker."""
+
+    matrix: int
+    route: int
+    chunk: list[SuiteRows]
+
+
+def _route(rows: SuiteRows, jobs: int) -> int:
+    """The same place of a matrix on all platforms goes to one worker, which remembers the plans that platforms share."""
+    return crc32(f"{rows.group.op} {rows.group.mode} {rows.name}".encode()) % jobs
 
 
 def make(matrix: Matrix, chunk: Sequence[SuiteRows], options: Options, trusted: bool) -> list[Done]:
@@ -170,9 +182,7 @@ def make(matrix: Matrix, chunk: Sequence[SuiteRows], options: Options, trusted: 
             done[rows.key] = left
             continue
         try:
-            plans = plan_suite(suite)
-            check_suite(suite, plans)
-            planned.append((suite, plans))
+            planned.append((suite, sound_plans(suite)))
         except PtogenError as error:
             done[rows.key] = Done(rows.key, suite.directory, len(rows.rows), faults=error.diagnostics)
     rendered = render_all(planned, options.license_header) if planned else []
@@ -266,6 +276,8 @@ def generate(
                     _put(record, options.out, f"{matrix.stem}{part}")
         finally:
             workers.close()
+    outcome.changed.sort()
+    outcome.diff.sort()
     if prune and not outcome.faults:
         stems = {matrix.stem for matrix in matrices}
         gone = [
@@ -325,8 +337,8 @@ def _run(
     counts: Counter[tuple[Group, str]] = Counter()
     record = Record("", "")
 
-    def chunks() -> Iterator[tuple[int, list[SuiteRows]]]:
-        chunk: list[SuiteRows] = []
+    def tasks() -> Iterator[Task]:
+        chunks: list[list[SuiteRows]] = [[] for _ in range(workers.jobs)]
         for rows in expanded(workers, number, matrix, dropped):
             chosen = choose(rows) if choose else rows
             if chosen is None:
@@ -334,14 +346,14 @@ def _run(
             _claim(kept, [chosen.key], matrix)
             watcher.found(len(chosen.rows))
             counts.update((chosen.group, row.dtype) for row in chosen.rows)
-            chunk.append(chosen)
-            if sum(len(one.rows) for one in chunk) >= TASK_CASES:
-                yield number, chunk
-                chunk = []
-        if chunk:
-            yield number, chunk
+            route = _route(chosen, workers.jobs)
+            chunks[route].append(chosen)
+            if sum(len(one.rows) for one in chunks[route]) >= TASK_CASES:
+                yield Task(number, route, chunks[route])
+                chunks[route] = []
+        yield from (Task(number, route, chunk) for route, chunk in enumerate(chunks) if chunk)
 
-    for batch in workers.map(_make, chunks()):
+    for batch in workers.map(_make, tasks(), route=lambda task: task.route):
         for done in batch:
             record.files.update(done.files)
             record.suites[done.key] = done.cases

@@ -17,38 +17,45 @@ Result = TypeVar("Result")
 
 
 class Workers:
-    """A pool whose :meth:`map` holds few results at a time: a producer is never far ahead of its consumer.
+    """Processes whose :meth:`map` holds few results at a time: a producer is never far ahead of its consumer.
 
-    Workers are forked, so that they start with everything imported and with what :func:`prepare` left in this process. They leave interrupts to
-    the parent, and end when it is gone.
+    Workers are forked, so that they start with everything imported and with what ``prepare`` left in this process. They leave interrupts to the
+    parent, and end when it is gone.
     """
 
     def __init__(self, jobs: int, prepare: Callable[..., None], *args: Any) -> None:
         prepare(*args)
         self.jobs = jobs
-        self._pool: ProcessPoolExecutor | None = None
+        self._pools: list[ProcessPoolExecutor] = []
         if jobs > 1:
-            self._pool = ProcessPoolExecutor(jobs, get_context("fork"), _begin, (os.getpid(),))
-            # The processes start now, before this one has threads.
-            self._pool.submit(_nothing).result()
+            context = get_context("fork")
+            self._pools = [ProcessPoolExecutor(1, context, _begin, (os.getpid(),)) for _ in range(jobs)]
+            # The processes start now, before this one has threads of its own.
+            for started in [pool.submit(_nothing) for pool in self._pools]:
+                started.result()
 
-    def map(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """The results in the order of the tasks."""
-        if self._pool is None:
+    def map(
+        self, work: Callable[[Task], Result], tasks: Iterable[Task], route: Callable[[Task], int] | None = None
+    ) -> Iterator[Result]:
+        """The results in the order of the tasks; tasks of one ``route`` are done by one worker, which may remember things."""
+        if not self._pools:
             yield from map(work, tasks)
             return
         waiting: deque[Future[Result]] = deque()
-        for task in tasks:
-            waiting.append(self._pool.submit(work, task))
-            while len(waiting) > 2 * self.jobs:
+        for number, task in enumerate(tasks):
+            pool = self._pools[(number if route is None else route(task)) % self.jobs]
+            waiting.append(pool.submit(work, task))
+            while len(waiting) > 3 * self.jobs:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
     def close(self) -> None:
         """Waits for what is being done; what has not begun never does."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+        for pool in self._pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools:
+            pool.shutdown(wait=True)
 
 
 def _nothing() -> None:
