@@ -17,13 +17,14 @@ def clean(out: Path, dry_run: bool, format_: str) -> None:
     """Remove the suites that ptogen wrote.
 
     Removes the files that the manifests of the tree OUT record, and the folders that this leaves empty. A file that was
-    edited since is kept and named.
+    edited since is kept and named. In a pto-isa checkout the suites are taken off its lists, too.
     """
     from ptogen import output
+    from ptogen.register import withdraw
 
     if not out.is_dir():
         raise click.UsageError(f"There is no directory {out}.")
-    changes = output.clean(out, dry_run=dry_run)
+    changes = withdraw(out, dry_run=dry_run)
     removed = [change for change in changes if change.action == output.REMOVE and not change.is_manifest]
     kept = [change.path for change in changes if change.foreign]
     if format_ == "json":

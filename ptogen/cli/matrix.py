@@ -35,6 +35,12 @@ def _shard(_ctx: click.Context, _param: click.Parameter, value: str | None) -> t
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), default="generated", show_default=True, help="Where the tree goes."
 )
+@click.option(
+    "--into", type=click.Path(path_type=Path), metavar="CHECKOUT", help="Put the suites into a pto-isa checkout and register them."
+)
+@click.option(
+    "--remove", type=click.Path(path_type=Path), metavar="CHECKOUT", help="Take what --into has put there out again."
+)
 @click.option("-j", "--jobs", type=click.IntRange(1, 1024), metavar="N", help="Processes; default: one a processor.")
 @click.option("--list", "listing", is_flag=True, help="Print the names of the cases and make nothing.")
 @click.option(
@@ -67,6 +73,8 @@ def matrix(
     ctx: click.Context,
     matrices: tuple[Path, ...],
     out: Path,
+    into: Path | None,
+    remove: Path | None,
     jobs: int | None,
     listing: bool,
     select: str | None,
@@ -86,6 +94,7 @@ def matrix(
     are planned, checked and rendered in parallel. A matrix that has not changed is recognised by hashes and costs
     little more than reading its files.
     """
+    from ptogen.cli._register import check_places, put_in, take_out
     from ptogen.cli._render import read_license_header
     from ptogen.matrix.engine import Options, generate, suites_of
     from ptogen.matrix.workers import processors
@@ -94,9 +103,15 @@ def matrix(
         raise click.UsageError("--dry-run, --diff, --check and --list exclude one another.")
     if prune and (select or shard):
         raise click.UsageError("--prune needs the whole matrix: leave --select and --shard out.")
+    check_places(ctx, into, remove)
     loaded = _load(matrices)
+    if remove:
+        stems = {one.stem for one in loaded}
+        take_out(remove, lambda manifest: manifest.suite.get("matrix") in stems, dry_run or diff or check, format_)
+        return
     looking = dry_run or diff or check
-    options = Options(out, ub_bytes, read_license_header(license_header), looking, diff, force or check)
+    header = read_license_header(license_header)
+    options = Options(into or out, ub_bytes, header, looking, diff, force or check, into is not None)
     choose = _choose(select, shard)
     jobs = jobs or processors()
     if listing:
@@ -114,6 +129,8 @@ def matrix(
     finally:
         watcher.close()
     _print(outcome, options, format_)
+    if into:
+        put_in(into, outcome.entries, looking)
     for fault in outcome.faults:
         show(fault)
     if outcome.faults:

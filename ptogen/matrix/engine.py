@@ -14,11 +14,12 @@ from ptogen import output
 from ptogen.errors import Diagnostic, Position, PtogenError
 from ptogen.matrix.expand import Expanded, Expander, Group, Slice, slices
 from ptogen.matrix.record import Record, code_digest, path_of, read, unchanged
+from ptogen.matrix.sound import sound_plans
 from ptogen.matrix.suites import Dropped, SuiteRows, suites
 from ptogen.matrix.workers import Workers
 from ptogen.output import MANIFESTS, REMOVE, UNCHANGED, WRITE, Change, Manifest
-from ptogen.matrix.sound import sound_plans
 from ptogen.platforms import PLATFORMS
+from ptogen.register import Entry, guard, withdraw
 from ptogen.render.environment import template_digest
 from ptogen.render.facts import content_digest
 from ptogen.render.st import render_all
@@ -41,6 +42,7 @@ class Options:
         looking: write nothing.
         diff: give the changes as a diff, too.
         force: also replace files that ptogen does not own.
+        into: whether ``out`` is a pto-isa checkout, in which the suites are registered.
     """
 
     out: Path
@@ -49,6 +51,7 @@ class Options:
     looking: bool = False
     diff: bool = False
     force: bool = False
+    into: bool = False
 
     @property
     def digest(self) -> str:
@@ -92,6 +95,7 @@ class Outcome:
         counts: rows of the summary: op, platform, dtype, cases, and what was dropped by reason.
         examples: a message for each reason.
         removed: what ``prune`` took away or had to leave.
+        entries: the suites as a checkout knows them.
         diff: of all suites, if asked for.
         faults: of the suites that could not be made.
         idle: whether hashes alone have shown that there is nothing to do.
@@ -106,6 +110,7 @@ class Outcome:
     counts: list[dict[str, Any]] = field(default_factory=list)
     examples: dict[str, str] = field(default_factory=dict)
     removed: list[Change] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
     diff: list[str] = field(default_factory=list)
     faults: list[Diagnostic] = field(default_factory=list)
     idle: bool = True
@@ -210,6 +215,8 @@ def _left(suite: Suite, rows: SuiteRows, out: Path) -> Done | None:
 def _write(suite: RenderedSuite, options: Options) -> Done:
     cases = len(suite.meta["cases"])
     try:
+        if options.into:
+            guard(options.out, [Entry(suite.key, suite.meta["platform"], suite.directory)])
         changes = output.write(options.out, [suite], dry_run=options.looking, force=options.force or options.diff)
     except PtogenError as error:
         return Done(suite.key, suite.directory, cases, faults=error.diagnostics)
@@ -278,6 +285,7 @@ def generate(
             workers.close()
     outcome.changed.sort()
     outcome.diff.sort()
+    outcome.entries.sort(key=lambda entry: (entry.platform, entry.name.rpartition("_")[0], len(entry.name), entry.name))
     if prune and not outcome.faults:
         stems = {matrix.stem for matrix in matrices}
         gone = [
@@ -285,7 +293,7 @@ def generate(
             for manifest in output.read(options.out)
             if manifest.suite.get("matrix") in stems and manifest.key.casefold() not in kept
         ]
-        outcome.removed = output.remove(options.out, gone, dry_run=options.looking)
+        outcome.removed = withdraw(options.out, gone, dry_run=options.looking) if gone else []
     return outcome
 
 
@@ -304,7 +312,8 @@ def _inputs(matrix: Matrix, options: Options, part: str) -> str:
 
 def _recall(outcome: Outcome, record: Record) -> None:
     manifests = sum(path.startswith(f"{MANIFESTS}/") for path in record.files)
-    outcome.cases += sum(record.suites.values())
+    outcome.cases += sum(suite["cases"] for suite in record.suites.values())
+    outcome.entries += [Entry(key, suite["platform"], suite["directory"]) for key, suite in record.suites.items()]
     outcome.suites += len(record.suites)
     outcome.files += len(record.files) - manifests
     outcome.actions[UNCHANGED] += len(record.files) - manifests
@@ -356,7 +365,9 @@ def _run(
     for batch in workers.map(_make, tasks(), route=lambda task: task.route):
         for done in batch:
             record.files.update(done.files)
-            record.suites[done.key] = done.cases
+            facts = {"cases": done.cases, "platform": done.key.partition("-")[0], "directory": done.directory}
+            record.suites[done.key] = facts
+            outcome.entries.append(Entry(done.key, facts["platform"], done.directory))
             outcome.cases += done.cases
             outcome.suites += 1
             outcome.files += done.actions[WRITE] + done.actions[UNCHANGED]

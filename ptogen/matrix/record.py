@@ -44,7 +44,7 @@ class Record:
         inputs: SHA-256 of what was asked for: the matrix, the options, the code.
         code: SHA-256 of the code and of those options that reach every suite.
         files: SHA-256 of every file by its path below the tree, manifests included.
-        suites: cases by the key of their suite.
+        suites: ``{"cases", "platform", "directory"}`` by the key of the suite.
         counts: the rows of the summary, JSON-ready.
         examples: a message for each reason why combinations were dropped.
     """
@@ -52,7 +52,7 @@ class Record:
     inputs: str
     code: str
     files: dict[str, str] = field(default_factory=dict)
-    suites: dict[str, int] = field(default_factory=dict)
+    suites: dict[str, dict[str, Any]] = field(default_factory=dict)
     counts: list[dict[str, Any]] = field(default_factory=list)
     examples: dict[str, str] = field(default_factory=dict)
 
