@@ -19,6 +19,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,10 @@ class Manifest:
 
     def text(self) -> str:
         """Its JSON, the same on every machine."""
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         data = {
             "ptogen": self.ptogen,
             "suite": dict(self.suite),
@@ -150,10 +155,11 @@ def write(out: Path, suites: Sequence[RenderedSuite], *, dry_run: bool = False, 
         PtogenError: PTG110 to PTG113; for the first three nothing at all has been written.
     """
     _check_suites(suites)
+    manifests = [Manifest.of(suite) for suite in suites]
     try:
         # A tree that needs nothing is not touched, so the first look takes no lock; another ptogen can mislead it.
         try:
-            works = _examine(out, suites, force)
+            works = _examine(out, suites, manifests, force)
             must_lock = not dry_run and not all(work.is_idle for work in works)
         except PtogenError as error:
             must_lock = not dry_run and _all_foreign(error) and (out / MANIFESTS).is_dir()
@@ -161,7 +167,7 @@ def write(out: Path, suites: Sequence[RenderedSuite], *, dry_run: bool = False, 
                 raise
         if must_lock:
             with _lock(out):
-                works = _examine(out, suites, force)
+                works = _examine(out, suites, manifests, force)
                 _apply(out, works)
         return [change for work in works for change in work.changes]
     except OSError as error:
@@ -426,14 +432,15 @@ class _Work:
         return json.dumps({path: sorted(digests) for path, digests in files.items()}, indent=2, sort_keys=True) + "\n"
 
 
-def _examine(out: Path, suites: Sequence[RenderedSuite], force: bool) -> list[_Work]:
+def _examine(
+    out: Path, suites: Sequence[RenderedSuite], manifests: Sequence[Manifest], force: bool
+) -> list[_Work]:
     """Every change, or every reason why there can be none."""
     look = _Look(out)
     works: list[_Work] = []
     damaged: list[tuple[str, str]] = []
-    for suite in suites:
+    for suite, manifest in zip(suites, manifests, strict=True):
         owned = look.owned(suite.key, damaged)
-        manifest = Manifest.of(suite)
         changes = [
             _change(look, suite.key, path, text.encode(), owned.get(path, set()))
             for path, text in sorted(suite.files.items())

@@ -220,15 +220,15 @@ def _write(suite: RenderedSuite, options: Options) -> Done:
         changes = output.write(options.out, [suite], dry_run=options.looking, force=options.force or options.diff)
     except PtogenError as error:
         return Done(suite.key, suite.directory, cases, faults=error.diagnostics)
-    manifest = Manifest.of(suite)
-    record = {f"{MANIFESTS}/{suite.key}.json": hashlib.sha256(manifest.text().encode()).hexdigest()}
+    record = f"{MANIFESTS}/{suite.key}.json"
+    texts = {**suite.files, record: next(change.new or "" for change in changes if change.path == record)}
     return Done(
         suite.key,
         suite.directory,
         cases,
         Counter(change.action for change in changes if not change.is_manifest),
         tuple((change.path, change.action, change.foreign) for change in changes if change.action != UNCHANGED),
-        {**manifest.files, **record},
+        {path: hashlib.sha256(text.encode()).hexdigest() for path, text in texts.items()},
         sum(text.count("\n") for text in suite.files.values()),
         output.diff(changes) if options.diff else "",
     )

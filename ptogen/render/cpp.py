@@ -55,11 +55,13 @@ def format_cpp(texts: Mapping[Key, str]) -> dict[Key, str]:
     clang-format lays every statement out by itself: only its kind of tokens, their lengths and its depth count. So what differs in digits
     alone is laid out once, and a process is started only for what this one has not met yet. A test holds the result against clang-format's own.
     """
-    files = {key: [_units(chunk) for chunk in chunks(text)] for key, text in texts.items()}
-    _learn({unit for file in files.values() for chunk in file for unit in chunk})
-    return {
-        key: "\n\n".join("\n".join(_texts[unit] for unit in chunk) for chunk in file) + "\n" for key, file in files.items()
-    }
+    if len(_chunks) > _MOST_CHUNKS:
+        _chunks.clear()
+    files = {key: chunks(text) for key, text in texts.items()}
+    new = {chunk: _units(chunk) for file in files.values() for chunk in file if chunk not in _chunks}
+    _learn({unit for units in new.values() for unit in units})
+    _chunks.update({chunk: "\n".join(_texts[unit] for unit in units) for chunk, units in new.items()})
+    return {key: "\n\n".join(map(_chunks.__getitem__, file)) + "\n" for key, file in files.items()}
 
 
 def clang_format(texts: Mapping[Key, str]) -> dict[Key, str]:
@@ -81,8 +83,8 @@ _QUIET = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])
 _DIGITS = re.compile(r"(?<![A-Za-z0-9_])0x[0-9a-f]+|[0-9]+")
 _COMMENT = re.compile(r"//( [ -~]*[!-~])?")
 _LIMIT = 120
-_MOST = 20_000
-"""Pieces, and shapes of pieces, that are remembered: enough for what a run meets, and a bound to its memory."""
+_MOST, _MOST_CHUNKS = 20_000, 4_000
+"""Pieces, and declarations, that are remembered: enough for what a run meets again, and a bound to its memory."""
 
 
 @lru_cache(2_000)
@@ -125,9 +127,10 @@ class _Unit(NamedTuple):
         return self._replace(text=_DIGITS.sub(_blank, self.text))
 
 
+_chunks: dict[str, str] = {}
 _texts: dict[_Unit, str] = {}
 _layouts: dict[_Unit, str] = {}
-"""What is known already: pieces, and shapes of pieces, laid out."""
+"""What is known already, laid out: declarations, their pieces, and shapes of pieces."""
 
 
 def _blank(match: re.Match[str]) -> str:
