@@ -44,6 +44,12 @@ MAX_COMBINATIONS = 1_000_000
 MAX_INTERVAL = 65_536
 """Widest interval whose boundaries are looked for: every value in it is asked."""
 
+MAX_QUESTIONS = 5_000_000
+"""Most values that are asked for boundaries in all: some minutes."""
+
+USUAL_BOUNDARIES = 40
+"""How many boundaries an interval has, to estimate how often those of the next field are looked for."""
+
 MAX_SUITE = 10_000
 """Largest ``max_cases``."""
 
@@ -212,6 +218,10 @@ class _MatrixReader(CaseReader):
         if count > MAX_COMBINATIONS:
             message = f"the matrix has {count:,} combinations, more than {MAX_COMBINATIONS:,}"
             self.fault("PTG103", ("matrix",), message, "give fewer values, or split it into several files")
+        questions = sum(map(_questions, spaces + include))
+        if questions > MAX_QUESTIONS:
+            message = f"finding the boundaries takes about {questions:,} questions, more than {MAX_QUESTIONS:,}"
+            self.fault("PTG103", ("matrix",), message, "take narrower intervals, or fewer values beside them")
         matrix = Matrix(
             stem=FilePath(file).stem,
             name=name,
@@ -592,6 +602,17 @@ def _literals(annotation: Any) -> Iterator[str]:
 
 def _head(space: Space) -> list[Axis]:
     return [space.axes[key] for key in HEAD]
+
+
+def _questions(space: Space) -> int:
+    """About how many values are asked for the boundaries of a space; kinds of data make no difference to them."""
+    contexts = prod(len(axis.values) for axis in _head(space))
+    contexts *= prod(len(axis.values) for field, axis in space.free.items() if field not in ("data", "seed"))
+    total = 0
+    for axis in space.bounded.values():
+        total += contexts * len(axis.values)
+        contexts *= min(len(axis.values), USUAL_BOUNDARIES)
+    return total
 
 
 def _takes(annotation: Any, *kinds: type) -> bool:
