@@ -1,10 +1,12 @@
 """How fast matrices become suites, beside NVIDIA's generator of CUTLASS kernels, in one run on one machine.
 
-``ptogen matrix`` plans, checks, renders, lays out and writes the first 10,000 cases of ``specs/matrices/bench.yaml``, at most 64 a suite.
-``cutlass_library`` (package nvidia-cutlass 4.2.0, installed into a throwaway environment) writes its GEMM kernels for sm_80, about 7,000; it plans
-nothing and lays nothing out. Rounds alternate; the medians count. Everything that the rate is made of is printed: cases, files, lines.
+``ptogen matrix`` plans, checks, renders, lays out and writes ``specs/matrices/bench.yaml``, at most 64 cases a suite.
+``cutlass_library`` (package nvidia-cutlass 4.2.0, installed into a throwaway environment) writes its GEMM kernels for
+sm_80, about 7,000; it plans nothing and lays nothing out. Rounds alternate; the medians count.
+Everything that the rate is made of is printed: cases, files, lines.
 
-Usage: ``python benchmarks/generation.py [ROUNDS]``; it needs the package index for nvidia-cutlass, or CUTLASS_PYTHON, an interpreter that has it.
+Usage: ``python benchmarks/generation.py [ROUNDS]``. nvidia-cutlass comes from the package index, unless CUTLASS_PYTHON
+is an interpreter that has it.
 """
 
 from __future__ import annotations
@@ -69,7 +71,9 @@ def _cutlass(folder: Path) -> Path:
 
 
 def _sample(folder: Path, cases: int) -> Path:
-    """The benchmark's matrix, cut to so many cases."""
+    """The benchmark's matrix, all of it or a sample."""
+    if cases == CASES[-1]:
+        return BENCH
     place = folder / f"bench{cases}.yaml"
     place.write_text(f"{BENCH.read_text(encoding='utf-8')}strategy: {{sample: {cases}}}\n", encoding="utf-8")
     return place
@@ -77,8 +81,13 @@ def _sample(folder: Path, cases: int) -> Path:
 
 def _matrix(spec: Path, out: Path, *options: str) -> str:
     command = [sys.executable, "-m", "ptogen", "matrix", str(spec), "-o", str(out), *options]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])}
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+    }
+    done = subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    )
     return done.stdout
 
 
@@ -89,7 +98,10 @@ def _emit(python: Path, out: Path) -> None:
     options = ["--operations=gemm", "--architectures=80", "--kernels", "all"]
     places = ["--build-dir", str(out), "--curr-build-dir", str(out)]
     subprocess.run(
-        [python, f"{library}/generator.py", *options, *places], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [python, f"{library}/generator.py", *options, *places],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
 
 
@@ -110,7 +122,10 @@ def _timed(work: Callable[[], object]) -> tuple[float, float]:
 def _peak(spec: Path, out: Path) -> int:
     """The largest sum of what the processes hold for themselves alone, in MiB, looked at all the time."""
     command = [sys.executable, "-m", "ptogen", "matrix", str(spec), "-o", str(out)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+    }
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     peak = 0
     while process.poll() is None:

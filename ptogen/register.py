@@ -1,8 +1,9 @@
 """Registers suites in a pto-isa checkout, and takes them back to the byte.
 
-A test of pto-isa is a directory, a line in the list ``ALL_TESTCASES`` of its parent, and, on the platforms that ``tests/validate_op_coverage.py``
-looks at, a call in ``tests/run_st.sh``. The directories are written like any tree; this module adds the lines. ``CHECKOUT/.ptogen/registered.lines``
-records each of them before it is added, so that they can be found again, also after a run that was cut short.
+A test of pto-isa is a directory, a line in the list ``ALL_TESTCASES`` of its parent, and, on the platforms that
+``tests/validate_op_coverage.py`` looks at, a call in ``tests/run_st.sh``. The directories are written like any tree;
+this module adds the lines. ``CHECKOUT/.ptogen/registered.lines`` records each of them before it is added, so that they
+can be found again, also after a run that was cut short.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SCRIPT = "tests/run_st.sh"
 LIST = "ALL_TESTCASES"
 
 VERSIONS = {"a2a3": "a3", "a5": "a5", "kirin9030": "kirin9030"}
-"""``-v`` of the runner, for the platforms whose every test must be called in the script (tests/validate_op_coverage.py, VERSION_PATHS)."""
+"""``-v`` of the runner, where the script must call every test (tests/validate_op_coverage.py, VERSION_PATHS)."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ def guard(checkout: Path, entries: Iterable[Entry]) -> None:
     """Makes sure that the checkout can take the suites.
 
     Raises:
-        PtogenError: PTG116 for each that it cannot: there is no list, or the directory is somebody else's; PTG112 at a symbolic link.
+        PtogenError: PTG116 for each that it cannot: there is no list, or the directory is somebody else's; PTG112 at a
+            symbolic link.
     """
     faults = []
     for entry in entries:

@@ -36,7 +36,10 @@ def _shard(_ctx: click.Context, _param: click.Parameter, value: str | None) -> t
     "-o", "--out", type=click.Path(path_type=Path), default="generated", show_default=True, help="Where the tree goes."
 )
 @click.option(
-    "--into", type=click.Path(path_type=Path), metavar="CHECKOUT", help="Put the suites into a pto-isa checkout and register them."
+    "--into",
+    type=click.Path(path_type=Path),
+    metavar="CHECKOUT",
+    help="Put the suites into a pto-isa checkout and register them.",
 )
 @click.option(
     "--remove", type=click.Path(path_type=Path), metavar="CHECKOUT", help="Take what --into has put there out again."

@@ -1,12 +1,13 @@
 """The values at which an op's rules change, found by asking the op itself.
 
-Every value of the interval is asked for its *signature*: what the rules say of it, leaving out the numbers that grow with it. Where two
-neighbours differ the rules have changed. A change comes back all along a long interval (each block of 32 columns has an edge), so of each kind
-of change, the signatures before and after it, the first and the last place count.
+Every value of the interval is asked for its *signature*: what the rules say of it, leaving out the numbers that grow
+with it. Where two neighbours differ the rules have changed. A change comes back all along a long interval (each block
+of 32 columns has an edge), so of each kind of change, the signatures before and after it, the first and the last place
+count.
 
-Nothing is taken for granted, such as that the rules change only at multiples of a block, so no change can be missed; the price is one
-question for every value: about 50 microseconds, or half a second for an interval of 8,192 values and a platform and dtype. Answers are kept, so
-combinations that differ in their data only ask once.
+Nothing is taken for granted, such as that the rules change only at multiples of a block, so no change can be missed.
+The price is a question for every value: about 50 microseconds, or half a second for an interval of 8,192 values, a
+platform and a dtype. Answers are kept, so combinations that differ in their data only ask once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MANY = 3
 
 
 def signature(op: Op, case: CaseFields, platform: Platform, mode: str, ub_bytes: int, base: Path) -> Hashable:
-    """What the op's rules say of a case: refused and why, or the form of its tiles and instructions and whether they fit."""
+    """What the rules say of a case: refused and why, or the form of its tiles and instructions and whether they fit."""
     if mode not in platform.modes:
         return ()
     if faults := op.rules(case, platform, mode, base):

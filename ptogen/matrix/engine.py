@@ -1,4 +1,4 @@
-"""Makes the suites of matrices: expand, plan, check, render, write, in parallel and with few of them in memory at a time."""
+"""Makes the suites of matrices: expand, plan, check, render, write, in parallel and with few of them in memory."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class Task(NamedTuple):
 
 
 def _route(rows: SuiteRows, jobs: int) -> int:
-    """The same place of a matrix on all platforms goes to one worker, which remembers the plans that platforms share."""
+    """The same place of a matrix goes to one worker on all platforms: it remembers the plans that they share."""
     return crc32(f"{rows.group.op} {rows.group.mode} {rows.name}".encode()) % jobs
 
 
@@ -256,7 +256,8 @@ def generate(
         watcher: told how far the run has come.
 
     Raises:
-        PtogenError: the matrices make no case, or the same suite twice. Faults of single suites are in the outcome; the others are made.
+        PtogenError: the matrices make no case, or the same suite twice. Faults of single suites are in the outcome; the
+            others are made.
     """
     outcome, watcher = Outcome(), watcher or Watcher()
     records = [read(options.out, f"{matrix.stem}{part}") for matrix in matrices]

@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
 
 class Slice(NamedTuple):
-    """Combinations ``start`` to ``stop`` of the free axes of a space (counted through spaces, then inclusions) for one group."""
+    """Combinations ``start`` to ``stop`` of the free axes of a space, for one group; inclusions count behind spaces."""
 
     group: Group
     space: int
@@ -223,7 +223,7 @@ def _among(value: Any, axis: Axis, default: Any) -> bool:
 
 
 def case_name(op: Op, case: CaseFields) -> str:
-    """The op's own name for the case, cut short where it is too long or cannot be a name; then a hash keeps it apart."""
+    """The op's own name for the case; where that is too long, or no name, it is cut and a hash keeps it apart."""
     name = op.default_name(case)
     return name if NAME.fullmatch(name) else apart(name, name)
 

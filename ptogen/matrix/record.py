@@ -1,7 +1,8 @@
 """What a tree remembers of a matrix: by which content it was made, and every file that this gave.
 
-``OUT/.ptogen/<stem>.matrix`` lets a run see, by hashes alone, that it has nothing to do: it then reads the files and plans, checks and renders
-nothing. The record is written last and whole; without it, or with one that does not fit, everything is made again, which writes the same bytes.
+``OUT/.ptogen/<stem>.matrix`` lets a run see, by hashes alone, that it has nothing to do: it then reads the files and
+plans, checks and renders nothing. The record is written last and whole; without it, or with one that does not fit,
+everything is made again, which writes the same bytes.
 """
 
 from __future__ import annotations

@@ -12,8 +12,9 @@ from typing import Any
 def pairwise(rows: Sequence[Mapping[str, Hashable]]) -> list[int]:
     """Places of few rows that hold every pair of values of two fields that any row holds.
 
-    Always the row with the most pairs that are still missing, the earliest of equals, so the result depends on nothing else. What a row adds
-    only shrinks as others are taken, so the heap holds upper bounds, and a row is counted anew only when it comes first.
+    Always the row with the most pairs that are still missing, the earliest of equals, so the result depends on nothing
+    else. What a row adds only shrinks as others are taken, so the heap holds upper bounds, and a row is counted anew
+    only when it comes first.
     """
     numbers: dict[Hashable, int] = {}
     pairs = [
@@ -43,7 +44,7 @@ def pairwise(rows: Sequence[Mapping[str, Hashable]]) -> list[int]:
 
 
 def sample(keys: Iterable[str], count: int, seed: int) -> list[int]:
-    """Places of ``count`` rows drawn by a hash of the seed and their own key: a row that joins or leaves moves no other."""
+    """Places of ``count`` rows drawn by a hash of the seed and their own key: those that come and go move no other."""
     drawn = heapq.nsmallest(
         count, ((hashlib.sha256(f"{seed}\0{key}".encode()).digest(), place) for place, key in enumerate(keys))
     )

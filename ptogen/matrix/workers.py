@@ -20,8 +20,8 @@ Result = TypeVar("Result")
 class Workers:
     """Processes whose :meth:`map` holds few results at a time: a producer is never far ahead of its consumer.
 
-    Workers are forked, so that they start with everything imported and with what ``prepare`` left in this process. They leave interrupts to the
-    parent, and end when it is gone.
+    Workers are forked, so that they start with everything imported and with what ``prepare`` left in this process. They
+    leave interrupts to the parent, and end when it is gone.
     """
 
     def __init__(self, jobs: int, prepare: Callable[..., None], *args: Any) -> None:
@@ -38,7 +38,7 @@ class Workers:
     def map(
         self, work: Callable[[Task], Result], tasks: Iterable[Task], route: Callable[[Task], int] | None = None
     ) -> Iterator[Result]:
-        """The results in the order of the tasks; tasks of one ``route`` are done by one worker, which may remember things."""
+        """The results in the order of the tasks; those of one ``route`` are done by one worker, which may remember."""
         if not self._pools:
             yield from map(work, tasks)
             return

@@ -52,8 +52,9 @@ def _executable() -> Path:
 def format_cpp(texts: Mapping[Key, str]) -> dict[Key, str]:
     """The texts, laid out; keys are kept.
 
-    clang-format lays every statement out by itself: only its kind of tokens, their lengths and its depth count. So what differs in digits
-    alone is laid out once, and a process is started only for what this one has not met yet. A test holds the result against clang-format's own.
+    clang-format lays every statement out by itself: only its kind of tokens, their lengths and its depth count. So what
+    differs in digits alone is laid out once, and a process is started only for what this one has not met yet. A test
+    holds the result against clang-format's own.
     """
     if len(_chunks) > _MOST_CHUNKS:
         _chunks.clear()
@@ -139,7 +140,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _filled(layout: str, text: str) -> str:
-    """The layout with the numbers of the text in their places: it has as many, of the same lengths, in the same order."""
+    """The layout with the numbers of the text in place of its own, which are as many and of the same lengths."""
     numbers = iter(_DIGITS.findall(text))
     return _DIGITS.sub(lambda match: next(numbers), layout)
 
@@ -202,33 +203,30 @@ def _learn(units: set[_Unit]) -> None:
 
 
 def _laid_out(shapes: list[_Unit]) -> dict[_Unit, str]:
+    """Each shape between two marks, all in one file."""
     if not shapes:
         return {}
-    inside = [shape for shape in shapes if shape.depth]
-    texts: dict[_Unit | None, str] = {shape: _alone(shape) for shape in shapes if not shape.depth}
-    texts[None] = "\n\n".join(_function(number, shape) for number, shape in enumerate(inside))
+    text = clang_format({0: "\n\n".join(_marked(number, shape) for number, shape in enumerate(shapes))})[0]
+    lines = text.split("\n")
+    marks = {line.strip(): place for place, line in enumerate(lines) if "ptogen_mark_" in line}
     layouts: dict[_Unit, str] = {}
-    for shape, text in clang_format(texts).items():
-        if shape is not None:
-            layouts[shape] = text.rstrip("\n").removesuffix(_TAIL)
-            continue
-        lines = text.split("\n")
-        marks = {line.strip(): place for place, line in enumerate(lines) if "ptogen_mark" in line}
-        for number, one in enumerate(inside):
-            start, stop = marks[f"ptogen_mark_begin({number});"], marks[f"ptogen_mark_end({number});"]
-            layouts[one] = "\n".join(lines[start + 1 : stop])
+    for number, shape in enumerate(shapes):
+        kind = "" if shape.depth else "void "
+        start, stop = (marks[f"{kind}ptogen_mark_{end}({number});"] for end in ("begin", "end"))
+        layouts[shape] = "\n".join(lines[start + 1 : stop]).strip("\n").removesuffix(_TAIL)
     return layouts
 
 
-_TAIL = "\n{\n    ptogen_mark();\n    ptogen_mark();\n}"
+_TAIL = "\n{\n    ptogen_body();\n    ptogen_body();\n}"
+"""What a head is given in place of its body; two statements, so that it is not put on one line."""
 
 
-def _alone(shape: _Unit) -> str:
-    return f"{shape.text}{_TAIL if shape.kind == 'head' else ''}\n"
-
-
-def _function(number: int, shape: _Unit) -> str:
-    """A function that holds the statement as deep as it stands; a block that it opens is closed again."""
-    end = f"ptogen_mark_end({number});" + ("\n}" if shape.text.endswith("{") else "")
+def _marked(number: int, shape: _Unit) -> str:
+    """A declaration by itself, or a function that holds the statement as deep as it stands; a block is closed again."""
+    begin, end = f"ptogen_mark_begin({number});", f"ptogen_mark_end({number});"
+    if not shape.depth:
+        return f"void {begin}\n\n{shape.text}{_TAIL if shape.kind == 'head' else ''}\n\nvoid {end}"
+    if shape.text.endswith("{"):
+        end += "\n}"
     blocks = "{\n" * (shape.depth - 1), "}\n" * (shape.depth - 1)
-    return f"void f()\n{{\n{blocks[0]}ptogen_mark_begin({number});\n{shape.text}\n{end}\n{blocks[1]}}}"
+    return f"void f()\n{{\n{blocks[0]}{begin}\n{shape.text}\n{end}\n{blocks[1]}}}"

@@ -1,7 +1,7 @@
 """The small expressions of ``where`` and ``--select``: a condition over the fields of a combination.
 
-Python's own parser reads them, and only the nodes named here mean anything; nothing is ever evaluated by Python itself. Numbers are bounded, so
-that a hostile expression costs no more than its length.
+Python's own parser reads them, and only the nodes named here mean anything; nothing is ever evaluated by Python itself.
+Numbers are bounded, so that a hostile expression costs no more than its length.
 """
 
 from __future__ import annotations

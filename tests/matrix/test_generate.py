@@ -1,4 +1,4 @@
-"""``ptogen matrix`` and ``ptogen clean``: what they write, what they leave alone, and what a cut-short run leaves behind."""
+"""``ptogen matrix`` and ``ptogen clean``: what they write, what they leave, and runs that end in the middle."""
 
 from __future__ import annotations
 
@@ -445,7 +445,8 @@ def test_memory_is_bounded() -> None:
 def test_errors_cross_processes(tmp_path: Path) -> None:
     place = tmp_path / "m.yaml"
     place.write_text(
-        "matrix: {op: tsort32, platform: [a2a3, a5], dtype: [float32, int8], rows: 1, cols: [1, 2]}\non_invalid: error\n"
+        "matrix: {op: tsort32, platform: [a2a3, a5], dtype: [float32, int8], rows: 1, cols: [1, 2]}\n"
+        "on_invalid: error\n"
     )
     with pytest.raises(PtogenError) as caught:
         generate([load_matrix(place)], Options(tmp_path / "out"), jobs=2)

@@ -46,7 +46,8 @@ fi
 def checkout(tmp_path: Path) -> Path:
     root = tmp_path / "pto-isa"
     lists = {
-        "tests/cpu/st/testcase": "set(ALL_TESTCASES\ntadd\n# tsub (later)\ntabs  # the last\n)\nforeach(T ${ALL_TESTCASES})\nendforeach()\n",
+        "tests/cpu/st/testcase": "set(ALL_TESTCASES\ntadd\n# tsub (later)\ntabs  # the last\n)\n"
+        "foreach(T ${ALL_TESTCASES})\nendforeach()\n",
         NPU.format(
             "a2a3"
         ): "function(x)\nendfunction()\nset(ALL_TESTCASES\n    tadd\n    tsub\n)\nset(OPT_IN_TESTCASES\n    big\n)\n",
