@@ -8,9 +8,8 @@ made and checked once. Of the room nothing counts but that it is enough, where t
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable
 from dataclasses import replace
+from typing import Any
 
 from ptogen.check import check_suite
 from ptogen.ops.base import align_up
@@ -19,9 +18,26 @@ from ptogen.plan.model import KernelPlan
 from ptogen.spec.model import Suite
 
 _MOST = 2_048
-"""Plans that are remembered: those of one op on one platform, in a matrix of a sensible size."""
+"""Plans that are remembered: those of one op on two platforms, in a matrix of a sensible size."""
 
-_known: OrderedDict[Hashable, KernelPlan] = OrderedDict()
+
+class Question:
+    """All that a plan follows from but the room; its hash, which takes a while, is computed once."""
+
+    __slots__ = ("_hash", "_parts")
+
+    def __init__(self, *parts: Any) -> None:
+        self._parts = parts
+        self._hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Question) and self._hash == other._hash and self._parts == other._parts
+
+
+_known: dict[Question, KernelPlan] = {}
 
 
 def sound_plans(suite: Suite) -> tuple[KernelPlan, ...]:
@@ -31,8 +47,8 @@ def sound_plans(suite: Suite) -> tuple[KernelPlan, ...]:
         PtogenError: the faults of all cases, or else the findings of the checkers.
     """
     questions = [_question(suite, place) for place in range(len(suite.cases))]
-    new = {question: place for place, question in enumerate(questions) if not _serves(question, suite.ub_bytes)}
-    if new:
+    answers = {question: plan for question in questions if (plan := _served(question, suite.ub_bytes))}
+    if new := {question: place for place, question in enumerate(questions) if question not in answers}:
         places = sorted(new.values())
         part = replace(
             suite,
@@ -41,34 +57,35 @@ def sound_plans(suite: Suite) -> tuple[KernelPlan, ...]:
         )
         plans = plan_suite(part)
         check_suite(part, plans)
-        _known.update(zip((questions[place] for place in places), plans, strict=True))
-    found = []
-    for case, question in zip(suite.cases, questions, strict=True):
-        _known.move_to_end(question)
-        names = {"case": case.name or "", "platform": suite.platform.name, "ub_bytes": suite.ub_bytes}
-        found.append(replace(_known[question], **names))
-    while len(_known) > _MOST:
-        _known.popitem(last=False)
-    return tuple(found)
+        made = {questions[place]: plan for place, plan in zip(places, plans, strict=True)}
+        answers.update(made)
+        _known.update(made)
+        for question in list(_known)[: max(0, len(_known) - _MOST)]:
+            del _known[question]
+    names = {"platform": suite.platform.name, "ub_bytes": suite.ub_bytes}
+    return tuple(
+        replace(answers[question], case=case.name or "", **names)
+        for case, question in zip(suite.cases, questions, strict=True)
+    )
 
 
-def _serves(question: Hashable, ub_bytes: int) -> bool:
-    """Whether the plan that is known is also the plan for so much room."""
+def _served(question: Question, ub_bytes: int) -> KernelPlan | None:
+    """The plan that is known, where it is also the plan for so much room."""
     plan = _known.get(question)
     if plan is None or plan.ub_bytes == ub_bytes:
-        return plan is not None
+        return plan
     # The planner places tiles one behind the other wherever that fits, so more or less room changes nothing.
     end = 0
     for tile in plan.tiles:
         if tile.offset != align_up(end, tile.align):
-            return False
+            return None
         end = tile.end
-    return end <= ub_bytes
+    return plan if end <= ub_bytes else None
 
 
-def _question(suite: Suite, place: int) -> Hashable:
+def _question(suite: Suite, place: int) -> Question:
     case, platform = suite.cases[place], suite.platform
-    return (
+    return Question(
         suite.op.name,
         platform.family,
         platform.event_ids,
