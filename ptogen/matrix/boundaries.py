@@ -37,7 +37,7 @@ def signature(op: Op, case: CaseFields, platform: Platform, mode: str, ub_bytes:
     operands = tuple(_operand(operand, sizing) for operand in sizing.operands)
     forms = [(part.args, part.pipe, tuple(name for name, _ in part.attributes)) for part in sizing.parts]
     parts = (min(len(forms), MANY), tuple(form for form, _ in groupby(forms)))
-    return operands, parts, sizing.row_by_row, fits(sizing, platform, mode, ub_bytes)
+    return operands, parts, sizing.row_by_row, fits(sizing, mode, ub_bytes, case.ub)
 
 
 def _operand(operand: Operand, sizing: Sizing) -> Hashable:

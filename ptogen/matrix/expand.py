@@ -193,7 +193,7 @@ class _Slice:
         elif faults := self.op.rules(case, self.platform, self.mode, self.matrix.base):
             for fault in faults if self.matrix.strict else faults[:1]:
                 self._drop(fields, fault.field, fault.code, fault.message, fault.hint, name)
-        elif case.ub is None and not self._fits(case):  # where pins lead is the checker's to judge
+        elif not self._fits(case):
             message = f"{name} does not fit the {self.ub_bytes:,} B of UB on {self.platform}"
             self._drop(fields, "", "PTG301", message)
         else:
@@ -201,7 +201,7 @@ class _Slice:
             self.result.rows.append(Row(name, text, fields.get("dtype", ""), self.filtered))
 
     def _fits(self, case: CaseFields) -> bool:
-        return fits(self.op.sizing(case, self.platform), self.platform, self.mode, self.ub_bytes)
+        return fits(self.op.sizing(case, self.platform), self.mode, self.ub_bytes, case.ub)
 
     def _drop(
         self, fields: Mapping[str, Any], at: str, code: str, message: str, hint: str | None = None, name: str = ""

@@ -46,9 +46,9 @@ def plan_case(op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int) -
     return KernelPlan(case.name or "", op.name, platform.name, mode, ub_bytes, tensors, tiles, program, live)
 
 
-def fits(sizing: Sizing, platform: Platform, mode: str, ub_bytes: int) -> bool:
-    """Whether :func:`plan_case` finds room for a case without pinned addresses; most answers need no placement."""
-    if len(sizing.parts) == 1:
+def fits(sizing: Sizing, mode: str, ub_bytes: int, pins: Mapping[str, int] | None = None) -> bool:
+    """Whether :func:`plan_case` finds room for a case that is sized like this; most answers need no placement."""
+    if len(sizing.parts) == 1 and not pins:
         # One tile an operand: all of them fit one behind the other, or those that the instruction needs at once do not.
         sizes = {operand.name: operand.bytes for operand in sizing.operands}
         if sum(sizes.values()) + sum(operand.align for operand in sizing.operands) <= ub_bytes:
@@ -56,7 +56,8 @@ def fits(sizing: Sizing, platform: Platform, mode: str, ub_bytes: int) -> bool:
         if sum(sizes[name] for name in sizing.parts[0].args) > ub_bytes:
             return False
     tiles, program = tile("", sizing, mode)
-    return max(tile.end for tile in layout.place(tiles, layout.lifetimes(program), ub_bytes, {})) <= ub_bytes
+    placed = layout.place(tiles, layout.lifetimes(program), ub_bytes, pins or {}, share=mode == "manual")
+    return all(tile.end <= ub_bytes for tile in placed if tile.name not in (pins or {}))
 
 
 def footprint(step: Step, tiles: Iterable[Tile], roles: Mapping[str, Role], tensors: Iterable[Tensor]) -> Footprint:

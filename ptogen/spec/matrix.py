@@ -50,6 +50,8 @@ MAX_QUESTIONS = 5_000_000
 USUAL_BOUNDARIES = 40
 """How many boundaries an interval has, to estimate how often those of the next field are looked for."""
 
+MAX_NAME = 40
+
 MAX_SUITE = 10_000
 """Largest ``max_cases``."""
 
@@ -207,6 +209,9 @@ class _MatrixReader(CaseReader):
             if key not in TOP:
                 self._stray(key)
         name = self.name(("name",), self.data["name"]) if "name" in self.data else None
+        if name and len(name) > MAX_NAME:
+            message = f"the name is {len(name)} characters long, more than {MAX_NAME}: a number comes behind it"
+            self.fault("PTG108", ("name",), message, "write a shorter name")
         strategy, sample = self._strategy()
         maps = self._maps("matrix", self.data["matrix"], "write `matrix:` and below it a map of fields")
         spaces = [space for path, fields in maps if (space := self._space(path, fields, strategy))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -14,8 +15,11 @@ from ptogen.matrix.expand import Expander, slices
 from ptogen.matrix.strategy import pairwise, sample
 from ptogen.matrix.suites import Dropped, SuiteRows, suites
 from ptogen.ops import catalogue
+from ptogen.plan import layout
+from ptogen.plan.planner import plan_case
+from ptogen.plan.tiling import tile
 from ptogen.spec.expression import ExpressionError, parse
-from ptogen.spec.matrix import Matrix, load_matrix_text
+from ptogen.spec.matrix import Matrix, load_matrix, load_matrix_text
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SORT = "op: tsort32, platform: a2a3, dtype: float32"
@@ -167,6 +171,50 @@ def test_the_strategy_boundaries_takes_ranges_at_their_boundaries() -> None:
     assert {1, 31, 32, 33, 1000} <= set(found) and len(found) < 20
 
 
+EDGES = """matrix:
+- {op: tsort32, platform: [a2a3, a5, cpu], mode: [manual, auto], dtype: [float32, float16], rows: [1, 2, 40],
+   cols: {min: 1, max: 13000, step: 37}, ub: [default, {src: 0x0}, {dst: 0x20000}]}
+- {op: tmrgsort, platform: [a2a3, kirinx90], mode: [manual, auto], dtype: [float32, float16], variant: multi,
+   lists: [[4, 4], [8000, 8000], [8160, 4000, 16], [12000, 9000], [20000, 64]], exhausted: [true, false]}
+- {op: tpartmin, platform: [a2a3, a5, cpu], mode: [manual, auto], dtype: [float32, int16, int64],
+   dst: [[100, 64], [100, 200], [300, 70], [64, 129]], src0: [[100, 64], [100, 200], [300, 70], [64, 129]],
+   src1: [[100, 64], [1, 1]]}
+"""
+
+
+def test_what_fits_is_what_can_be_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix asks ``fits``, which decides most cases without placing a tile; the planner has the last word."""
+    from ptogen.matrix import expand
+
+    answers = {}
+    real = expand.fits
+
+    def noted(sizing, mode, ub_bytes, pins):
+        answers[sizing, mode, ub_bytes, tuple((pins or {}).items())] = real(sizing, mode, ub_bytes, pins)
+        return True
+
+    monkeypatch.setattr(expand, "fits", noted)
+    agreed = {True: 0, False: 0}
+    for rows in made(EDGES)[0]:
+        suite = rows.suite(read(EDGES), None)
+        for case in suite.cases:
+            sizing = suite.op.sizing(case, suite.platform)
+            fits = answers[sizing, suite.mode, suite.ub_bytes, tuple((case.ub or {}).items())]
+            tiles, program = tile(suite.op.name, sizing, suite.mode)
+            placed = layout.place(
+                tiles, layout.lifetimes(program), suite.ub_bytes, case.ub or {}, share=suite.mode == "manual"
+            )
+            assert fits == all(tile.end <= suite.ub_bytes for tile in placed if tile.name not in (case.ub or {}))
+            agreed[fits] += 1
+            if agreed[fits] % 40 == 0:
+                if fits:
+                    plan_case(suite.op, case, suite.platform, suite.mode, suite.ub_bytes)
+                else:
+                    with pytest.raises(PtogenError, match="PTG301"):
+                        plan_case(suite.op, case, suite.platform, suite.mode, suite.ub_bytes)
+    assert min(agreed.values()) > 100
+
+
 # Strategies
 
 
@@ -258,6 +306,19 @@ def test_what_is_no_expression_is_refused(text: str) -> None:
 def test_what_means_nothing_for_these_values_is_said(text: str) -> None:
     with pytest.raises(ExpressionError):
         parse(text, FIELDS, ()).holds(VALUES)
+
+
+def test_the_example_of_the_readme() -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n# sorts.yaml\n(.*?)```", text, re.DOTALL)
+    found, dropped = made(example)
+    assert sum(len(suite.rows) for suite in found) > 50
+    assert {"PTG202", "PTG301", "excluded", "strategy"} <= set(counted(dropped))
+
+
+@pytest.mark.parametrize("place", sorted((Path(__file__).parents[2] / "specs" / "matrices").glob("*.yaml")))
+def test_the_shipped_matrices_can_be_read(place: Path) -> None:
+    assert load_matrix(place).max_cases == 64
 
 
 # Hostile files
