@@ -27,7 +27,7 @@ from ptogen.render.suite import RenderedSuite
 from ptogen.spec.matrix import Matrix
 from ptogen.spec.model import Suite
 
-TASK_CASES = 256
+TASK_CASES = 512
 """Cases that a worker takes at a time: enough that their C++ is laid out by few processes, few enough to stay small."""
 
 
