@@ -19,6 +19,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,10 @@ class Manifest:
 
     def text(self) -> str:
         """Its JSON, the same on every machine."""
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         data = {
             "ptogen": self.ptogen,
             "suite": dict(self.suite),
@@ -154,10 +159,11 @@ def write(out: Path, suites: Sequence[RenderedSuite], *, dry_run: bool = False, 
         PtogenError: PTG110 to PTG113; for the first three nothing at all has been written.
     """
     _check_suites(suites)
+    manifests = [Manifest.of(suite) for suite in suites]
     try:
         # A tree that needs nothing is not touched, so the first look takes no lock; another ptogen can mislead it.
         try:
-            works = _examine(out, suites, force)
+            works = _examine(out, suites, manifests, force)
             must_lock = not dry_run and not all(work.is_idle for work in works)
         except PtogenError as error:
             must_lock = not dry_run and _all_foreign(error) and (out / MANIFESTS).is_dir()
@@ -165,13 +171,85 @@ def write(out: Path, suites: Sequence[RenderedSuite], *, dry_run: bool = False, 
                 raise
         if must_lock:
             with _lock(out):
-                works = _examine(out, suites, force)
+                works = _examine(out, suites, manifests, force)
                 _apply(out, works)
         return [change for work in works for change in work.changes]
     except OSError as error:
         raise PtogenError(
             Diagnostic("PTG113", f"the output cannot be written: {_reason(error)}", Position(_place(error, out)))
         ) from error
+
+
+def remove(out: Path, keys: Iterable[str], *, dry_run: bool = False) -> list[Change]:
+    """Takes suites out of a tree: their files, then the folders that this leaves empty, the manifest of each last.
+
+    A file that is not ptogen's any more stays; its change says ``unchanged`` and ``foreign``.
+
+    Raises:
+        PtogenError: PTG111, where a manifest is damaged; PTG113.
+    """
+    try:
+        if not (out / MANIFESTS).is_dir():
+            return []
+        if dry_run:
+            return _leavings(out, keys)
+        with _lock(out):
+            changes = _leavings(out, keys)
+            _sweep({out / MANIFESTS, *((out / change.path).parent for change in changes)})
+            # Records go last, so that a run that is cut short leaves the rest to the next one.
+            for change in sorted(changes, key=lambda change: change.is_manifest):
+                if change.action == REMOVE:
+                    _remove(out, change.path)
+        return changes
+    except OSError as error:
+        raise PtogenError(
+            Diagnostic("PTG113", f"the output cannot be written: {_reason(error)}", Position(_place(error, out)))
+        ) from error
+
+
+def clean(out: Path, *, dry_run: bool = False) -> list[Change]:
+    """Removes every suite of a tree and ptogen's own records of it; see :func:`remove`."""
+    folder = out / MANIFESTS
+    keys = {path.stem for ending in ("json", "pending") for path in folder.glob(f"*.{ending}")}
+    changes = remove(out, sorted(keys), dry_run=dry_run)
+    if not dry_run and folder.is_dir():
+        try:
+            for path in folder.glob("*.matrix"):
+                path.unlink(missing_ok=True)
+            with suppress(OSError):  # something else stands there
+                folder.rmdir()
+        except OSError as error:
+            raise PtogenError(
+                Diagnostic("PTG113", f"the output cannot be written: {_reason(error)}", Position(_place(error, out)))
+            ) from error
+    return changes
+
+
+def _leavings(out: Path, keys: Iterable[str]) -> list[Change]:
+    look = _Look(out)
+    damaged: list[tuple[str, str]] = []
+    changes = []
+    for key in keys:
+        owned = look.owned(key, damaged)
+        for path in sorted(owned):
+            links = len(look.links)
+            old = look.text(path)
+            if len(look.links) > links:
+                changes.append(Change(path, UNCHANGED, None, None, key, foreign=True))
+            elif old is not None:
+                own = _hash(old) in owned[path]
+                text = _decoded(old)
+                changes.append(Change(path, REMOVE if own else UNCHANGED, text, None if own else text, key, not own))
+        for record in (_record(key, "json"), _record(key, "pending")):
+            if (old := look.text(record)) is not None:
+                changes.append(Change(record, REMOVE, _decoded(old), None, key))
+    if damaged:
+        hint = "write the suite anew with --force, or remove its files and this manifest yourself"
+        raise PtogenError(
+            Diagnostic("PTG111", f"this manifest is damaged ({reason})", Position(str(out / path)), hint=hint)
+            for path, reason in damaged
+        )
+    return changes
 
 
 def diff(changes: Iterable[Change]) -> str:
@@ -369,14 +447,15 @@ class _Work:
         return json.dumps({path: sorted(digests) for path, digests in files.items()}, indent=2, sort_keys=True) + "\n"
 
 
-def _examine(out: Path, suites: Sequence[RenderedSuite], force: bool) -> list[_Work]:
+def _examine(
+    out: Path, suites: Sequence[RenderedSuite], manifests: Sequence[Manifest], force: bool
+) -> list[_Work]:
     """Every change, or every reason why there can be none."""
     look = _Look(out)
     works: list[_Work] = []
     damaged: list[tuple[str, str]] = []
-    for suite in suites:
+    for suite, manifest in zip(suites, manifests, strict=True):
         owned = look.owned(suite.key, damaged, suite.directory)
-        manifest = Manifest.of(suite)
         changes = [
             _change(look, suite.key, path, text.encode(), owned.get(path, set()))
             for path, text in sorted(suite.files.items())

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 SUMMARIES = {
     "kernel": "Render specs into C++ suites.",
+    "matrix": "Render a matrix of cases into many suites.",
     "plan": "Show the plan of each case: tiles, addresses, program.",
     "check": "Build, run and compare suites on a backend.",
+    "clean": "Remove the suites that ptogen wrote.",
     "ops": "List the operations, or describe one.",
     "platforms": "List the platforms.",
     "schema": "Print the JSON Schema of the spec file, for editors.",

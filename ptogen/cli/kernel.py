@@ -10,7 +10,10 @@ import click
 
 from ptogen import output
 from ptogen.cli import Directory, format_option, print_json, printable, table, ub_bytes_option
-from ptogen.cli._render import TARGETS, read_license_header, render_specs
+from ptogen.cli._register import check_places, put_in, take_out
+from ptogen.cli._render import TARGETS, load_specs, read_license_header, render_specs
+from ptogen.errors import PtogenError
+from ptogen.register import Entry, guard
 
 if TYPE_CHECKING:
     from ptogen.render.suite import RenderedSuite
@@ -20,6 +23,15 @@ if TYPE_CHECKING:
 @click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "-o", "--out", type=Directory(), metavar="DIR", default="generated", show_default=True, help="Where the tree goes."
+)
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path),
+    metavar="CHECKOUT",
+    help="Put the suites into a pto-isa checkout and register them.",
+)
+@click.option(
+    "--remove", type=click.Path(path_type=Path), metavar="CHECKOUT", help="Take what --into has put there out again."
 )
 @click.option(
     "--target",
@@ -56,6 +68,8 @@ def kernel(
     ctx: click.Context,
     specs: tuple[Path, ...],
     out: Path,
+    into: Path | None,
+    remove: Path | None,
     target: str,
     level: int | None,
     dry_run: bool,
@@ -76,11 +90,27 @@ def kernel(
         raise click.UsageError("--dry-run, --diff and --check exclude one another.")
     if level is not None and target != "pto-as":
         raise click.UsageError(f"--level belongs to --target pto-as; {target} has no levels.")
+    check_places(ctx, into, remove)
+    if into and target != "st":
+        raise click.UsageError(f"--into takes C++ suites; {target} is no test of pto-isa.")
+    looking = dry_run or diff or check
+    if remove:
+        loaded, faults = load_specs(specs, ub_bytes)
+        if faults:
+            raise PtogenError(faults)
+        keys = {f"{suite.platform.name}-{suite.name}" for suite in loaded}
+        take_out(remove, lambda manifest: manifest.key in keys, looking, format_)
+        return
     header = read_license_header(license_header)
     suites = render_specs(specs, ub_bytes=ub_bytes, license_header=header, target=target, level=level)
-    looking = dry_run or diff or check
+    if into:
+        out = into
+        entries = [Entry(suite.key, suite.meta["platform"], suite.directory) for suite in suites]
+        guard(into, entries)
     # An edited file is a difference to show, and a reason to stop only where it would be lost.
     changes = output.write(out, suites, dry_run=looking, force=force or diff or check)
+    if into:
+        put_in(into, entries, looking)
     different = any(change.action != output.UNCHANGED for change in changes)
     if format_ == "json":
         print_json(_as_data(out, suites, changes, diff))

@@ -22,15 +22,21 @@ class Affine:
     terms: tuple[tuple[str, int], ...] = ()
 
     def at(self, variables: Mapping[str, int]) -> int:
+        if not self.terms:
+            return self.const
         return self.const + sum(factor * variables[name] for name, factor in self.terms)
 
     def __add__(self, other: Affine) -> Affine:
+        if not self.terms and not other.terms:
+            return Affine(self.const + other.const)
         factors = dict(self.terms)
         for name, factor in other.terms:
             factors[name] = factors.get(name, 0) + factor
         return Affine(self.const + other.const, tuple((name, factor) for name, factor in factors.items() if factor))
 
     def times(self, factor: int) -> Affine:
+        if not self.terms:
+            return Affine(self.const * factor)
         return Affine(self.const * factor, tuple((name, own * factor) for name, own in self.terms if factor))
 
     def __str__(self) -> str:

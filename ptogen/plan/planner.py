@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ptogen.errors import Diagnostic, PtogenError
-from ptogen.ops.base import Op, Role, Tensor
+from ptogen.ops.base import Op, Role, Sizing, Tensor
 from ptogen.plan import layout
 from ptogen.plan.model import Affine, GmWindow, Instruction, KernelPlan, Load, Step, Store, Tile, Window
 from ptogen.plan.sync import Footprint, Span, synchronise
@@ -44,6 +44,20 @@ def plan_case(op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int) -
         program = synchronise(program, lambda step: footprint(step, tiles, roles, tensors), platform.event_ids)
     live = layout.live_bytes(tiles, lives)
     return KernelPlan(case.name or "", op.name, platform.name, mode, ub_bytes, tensors, tiles, program, live)
+
+
+def fits(sizing: Sizing, mode: str, ub_bytes: int, pins: Mapping[str, int] | None = None) -> bool:
+    """Whether :func:`plan_case` finds room for a case that is sized like this; most answers need no placement."""
+    if len(sizing.parts) == 1 and not pins:
+        # One tile an operand: all of them fit one behind the other, or those that the instruction needs at once do not.
+        sizes = {operand.name: operand.bytes for operand in sizing.operands}
+        if sum(sizes.values()) + sum(operand.align for operand in sizing.operands) <= ub_bytes:
+            return True
+        if sum(sizes[name] for name in sizing.parts[0].args) > ub_bytes:
+            return False
+    tiles, program = tile("", sizing, mode)
+    placed = layout.place(tiles, layout.lifetimes(program), ub_bytes, pins or {}, share=mode == "manual")
+    return all(tile.end <= ub_bytes for tile in placed if tile.name not in (pins or {}))
 
 
 def footprint(step: Step, tiles: Iterable[Tile], roles: Mapping[str, Role], tensors: Iterable[Tensor]) -> Footprint:

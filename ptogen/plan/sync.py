@@ -100,7 +100,35 @@ def synchronise(program: Program, footprints: Footprints, event_ids: int) -> Pro
     """
     events: set[tuple[Pipe, Pipe, int]] = set()
     block = _analyse(program, footprints, {}, None, events)
-    return _emit(block, _assign(block, events, event_ids))
+    if any(block.inner):
+        _complete(block)
+        return _emit(block, _assign(block, events, event_ids))
+    # Without loops nothing counts of the bytes but which steps meet, so what meets alike gets the same flags.
+    question = _question(block), frozenset(events), event_ids
+    if question not in _answers:
+        if len(_answers) >= _MOST:
+            _answers.clear()
+        _complete(block)
+        ids = _assign(block, events, event_ids)
+        _answers[question] = tuple((edge, ids.of.get((id(block), edge))) for edge in block.edges)
+    answer = _answers[question]
+    block.edges = [edge for edge, _ in answer]
+    return _emit(block, _Ids({(id(block), edge): event for edge, event in answer if event is not None}))
+
+
+_Question = tuple[tuple[tuple[Pipe, ...], ...], tuple[bool, ...]]
+_answers: dict[tuple[_Question, frozenset, int], tuple[tuple[Edge, int | None], ...]] = {}
+_MOST = 1_000
+
+
+def _question(block: Block) -> _Question:
+    """The pipes of every step, and of every two steps whether the later one conflicts with the earlier."""
+    meets = tuple(
+        any(_conflict(own, spans, block, carried=False) for own in earlier.values() for spans in later.values())
+        for place, later in enumerate(block.spans)
+        for earlier in block.spans[:place]
+    )
+    return tuple(tuple(spans) for spans in block.spans), meets
 
 
 def _analyse(program: Program, footprints: Footprints, counts: Mapping[str, int], loop: str | None, events: set) -> Block:
@@ -121,10 +149,16 @@ def _analyse(program: Program, footprints: Footprints, counts: Mapping[str, int]
             block.spans.append({footprint.pipe: footprint.spans})
             block.closed.append(set())
             block.inner.append(None)
+    if loop is not None:
+        _complete(block)
+    return block
+
+
+def _complete(block: Block) -> None:
+    """Finds the edges of a block."""
     while edge := _missing(block):
         block.edges.append(edge)
     block.edges = _needed(block)
-    return block
 
 
 Clock = dict[Pipe, int]
@@ -226,6 +260,9 @@ def _meet(one: Span, two: Span, block: Block, carried: bool) -> bool:
     """Whether the spans can share a byte: in the same turn, or with ``two`` one or more turns later."""
     if one.columns and two.columns and (one.columns[1] <= two.columns[0] or two.columns[1] <= one.columns[0]):
         return False
+    if not one.start.terms and not two.start.terms:
+        meets = -two.length < two.start.const - one.start.const < one.length
+        return meets and (not carried or (block.loop is not None and block.counts[block.loop] > 1))
     distance = two.start + one.start.times(-1)
     factors = dict(distance.terms)
     own = factors.pop(block.loop, 0) if block.loop else 0

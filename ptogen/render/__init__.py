@@ -1,0 +1,7 @@
+
+
+import sys
+
+from ptogen.steps import Step
+
+sys.modules[__name__].__class__ = Step

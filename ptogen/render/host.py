@@ -9,6 +9,7 @@ import ast
 import re
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from ptogen.ops.base import Role, Tensor
@@ -72,7 +73,8 @@ def gen_data(suite: Suite, plans: Sequence[KernelPlan], banner: str) -> str:
     )
 
 
-def golden_source(module: str, extra_imports: Sequence[str] = ()) -> str:
+@cache
+def golden_source(module: str, extra_imports: tuple[str, ...] = ()) -> str:
     """A module of ``ptogen.golden`` and those that it imports from there as one text: imports, then each module's code.
 
     Module docstrings become comments. A golden module imports from its own package by ``from ptogen.golden.x import y``

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ptogen.ops.base import Op
 from ptogen.plan.model import (
     Affine,
     Barrier,
     GmWindow,
-    Instruction,
     KernelPlan,
     Load,
     Loop,

@@ -22,14 +22,28 @@ def render(suite: Suite, plans: Sequence[KernelPlan], license_header: str | None
         plans: their plans, in the same order, already checked.
         license_header: text to put on top of every file, without comment marks.
     """
-    top = banner(suite, license_header)
+    return render_all([(suite, plans)], license_header)[0]
+
+
+def render_all(
+    planned: Sequence[tuple[Suite, Sequence[KernelPlan]]], license_header: str | None = None
+) -> list[RenderedSuite]:
+    """The same for many suites, whose C++ is laid out together."""
+    tops = [banner(suite, license_header) for suite, _ in planned]
+    cpp: dict[tuple[int, str], str] = {}
+    for number, ((suite, plans), top) in enumerate(zip(planned, tops, strict=True)):
+        cpp[number, f"{suite.name}_kernel.cpp"] = kernel_cpp(suite.op, plans, top)
+        cpp[number, "main.cpp"] = main_cpp(suite, plans, top)
+    laid_out: list[dict[str, str]] = [{} for _ in planned]
+    for (number, name), text in format_cpp(cpp).items():
+        laid_out[number][name] = text
+    return [
+        _rendered(suite, plans, top, files) for (suite, plans), top, files in zip(planned, tops, laid_out, strict=True)
+    ]
+
+
+def _rendered(suite: Suite, plans: Sequence[KernelPlan], top: str, cpp: dict[str, str]) -> RenderedSuite:
     cmake = environment().get_template("st/CMakeLists.txt.j2")
-    cpp = format_cpp(
-        {
-            f"{suite.name}_kernel.cpp": kernel_cpp(suite.op, plans, top),
-            "main.cpp": main_cpp(suite, plans, top),
-        }
-    )
     files = {
         "CMakeLists.txt": cmake.render(banner=top.splitlines(), helper=suite.platform.build_helper, name=suite.name),
         "gen_data.py": gen_data(suite, plans, top),

@@ -134,7 +134,7 @@ class CaseReader:
         meant = None
         owners = [other.name for other in self.ops.values() if key in other.Case.model_fields]
         if key == "matrix":
-            hint = "matrix files are for `ptogen matrix`, which is not here yet; list the cases under `cases:`"
+            hint = "this is a matrix file: render it with `ptogen matrix`"
         elif key in TOP:
             hint = f"`{key}` stands at the top of the file and holds for all cases"
         elif owners:

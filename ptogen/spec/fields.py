@@ -48,7 +48,7 @@ def build(
     """
     fields = model.model_fields
     try:
-        return model.model_validate({key: _shaped(fields[key].annotation, value) for key, value in data.items()})
+        return model.model_validate({key: shaped(fields[key].annotation, value) for key, value in data.items()})
     except ValidationError as error:
         errors = error.errors(include_url=False, include_input=False)
     missing: list[str] = []
@@ -96,18 +96,18 @@ def wrong_type(label: str, wanted: str, value: Any, scalar: Scalar | None) -> tu
     return _not(label, _WANTED[wanted], value, scalar), _conversion(wanted, value, scalar)
 
 
-def _shaped(annotation: Any, value: Any) -> Any:
+def shaped(annotation: Any, value: Any) -> Any:
     """Lists turned into tuples where the field wants them: strict models do not, and YAML has lists only."""
     if not isinstance(value, list):
         return value
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is tuple:
         wanted = args[:1] * len(value) if args[1:] == (...,) else (*args, *[None] * len(value))
-        return tuple(_shaped(arg, item) for arg, item in zip(wanted, value, strict=False))
+        return tuple(shaped(arg, item) for arg, item in zip(wanted, value, strict=False))
     if origin is list:
-        return [_shaped(args[0], item) for item in value]
+        return [shaped(args[0], item) for item in value]
     arms = (arg for arg in args if arg is not type(None))
-    return next((shaped for arm in arms if (shaped := _shaped(arm, value)) is not value), value)
+    return next((tried for arm in arms if (tried := shaped(arm, value)) is not value), value)
 
 
 def _inside(data: Any, loc: tuple[int | str, ...]) -> Path:

@@ -1,0 +1,102 @@
+"""ptogen for people who script: five functions, each the next step of the one path.
+
+    suites = ptogen.load("spec.yaml")
+    plans = ptogen.plan(suites[0])
+    ptogen.check(suites[0], plans)
+    rendered = ptogen.render(suites[0], plans)
+    report = ptogen.run("spec.yaml")
+
+They raise :class:`ptogen.PtogenError` with every fault at once, and print nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ptogen import check as _check
+from ptogen import output
+from ptogen.check.finding import Finding
+from ptogen.plan import plan_suite
+from ptogen.plan.model import KernelPlan
+from ptogen.render import st
+from ptogen.render.suite import RenderedSuite
+from ptogen.report.model import CheckReport
+from ptogen.spec import load as _load
+from ptogen.spec.model import Suite
+
+__all__ = ["check", "load", "plan", "render", "run", "write"]
+
+
+def load(path: str | os.PathLike[str], *, ub_bytes: int | None = None) -> tuple[Suite, ...]:
+    """The suites of a spec file, one a platform.
+
+    Args:
+        path: the spec.
+        ub_bytes: capacity of UB to plan for, in place of the platforms'.
+
+    Raises:
+        PtogenError: every fault of the file.
+    """
+    return _load(path, ub_bytes=ub_bytes)
+
+
+def plan(suite: Suite) -> tuple[KernelPlan, ...]:
+    """The plan of every case: tiles with addresses, and the program.
+
+    Raises:
+        PtogenError: every case that cannot be planned.
+    """
+    return plan_suite(suite)
+
+
+def check(suite: Suite, plans: Sequence[KernelPlan]) -> list[Finding]:
+    """What the checkers object to in these plans; nothing in plans that :func:`plan` has made."""
+    return [finding for one in plans for finding in _check.check(one, suite.op, suite.platform)]
+
+
+def render(suite: Suite, plans: Sequence[KernelPlan], *, license_header: str | None = None) -> RenderedSuite:
+    """The files of a suite as text, by path; :func:`write` puts them into a tree."""
+    return st.render(suite, plans, license_header=license_header)
+
+
+def write(out: str | os.PathLike[str], suites: Sequence[RenderedSuite], *, force: bool = False) -> list[output.Change]:
+    """Makes a tree hold the suites, as ``ptogen kernel`` does, and says what became of each file.
+
+    Raises:
+        PtogenError: a file that would be overwritten is not ptogen's, or the tree cannot be written.
+    """
+    return output.write(Path(out), suites, force=force)
+
+
+def run(place: str | os.PathLike[str], *, select: str | None = None, jobs: int | None = None) -> CheckReport:
+    """Builds a spec file or a tree, runs it on the CPU simulator and compares every byte.
+
+    Args:
+        place: a spec file, or a directory that ptogen has written.
+        select: only cases whose name matches this glob.
+        jobs: how many programs are built or run at once.
+
+    Raises:
+        PtogenError: the spec has faults, or something that a build needs is missing. Failed cases are in the report.
+    """
+
+    if Path(place).is_dir():
+        return _run(Path(place), select, jobs)
+    rendered = []
+    for suite in load(place):
+        plans = plan(suite)
+        _check.check_suite(suite, plans)
+        rendered.append(render(suite, plans))
+    with tempfile.TemporaryDirectory(prefix="ptogen-") as folder:
+        write(folder, rendered)
+        return _run(Path(folder), select, jobs)
+
+
+def _run(tree: Path, select: str | None, jobs: int | None) -> CheckReport:
+    from ptogen.backend import cpu_sim, headers, toolchain
+
+    found = headers.find(allow_fetch=True)
+    return cpu_sim.check(tree, headers=found, toolchain=toolchain.find(found), select=select, jobs=jobs)

@@ -1,0 +1,426 @@
+"""Makes the suites of matrices: expand, plan, check, render, write, in parallel and with few of them in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from ptogen import output
+from ptogen.errors import Diagnostic, Position, PtogenError
+from ptogen.matrix.expand import Expanded, Expander, Group, Slice, slices
+from ptogen.matrix.record import Record, code_digest, path_of, read, unchanged
+from ptogen.matrix.sound import sound_plans
+from ptogen.matrix.suites import Dropped, SuiteRows, suites
+from ptogen.matrix.workers import Workers
+from ptogen.output import MANIFESTS, REMOVE, UNCHANGED, WRITE, Change, Manifest
+from ptogen.platforms import PLATFORMS
+from ptogen.register import Entry, guard, withdraw
+from ptogen.render.environment import template_digest
+from ptogen.render.facts import content_digest
+from ptogen.render.st import render_all
+from ptogen.render.suite import RenderedSuite
+from ptogen.spec.matrix import Matrix
+from ptogen.spec.model import Suite
+
+TASK_CASES = 512
+"""Cases that a worker takes at a time: enough that their C++ is laid out by few processes, few enough to stay small."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is to be done with every suite.
+
+    Attributes:
+        out: root of the tree.
+        ub_bytes: capacity to plan for, in place of the platforms'.
+        license_header: text on top of every file.
+        looking: write nothing.
+        diff: give the changes as a diff, too.
+        force: also replace files that ptogen does not own.
+        into: whether ``out`` is a pto-isa checkout, in which the suites are registered.
+    """
+
+    out: Path
+    ub_bytes: int | None = None
+    license_header: str | None = None
+    looking: bool = False
+    diff: bool = False
+    force: bool = False
+    into: bool = False
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the code and of the options that reach every suite."""
+        return hashlib.sha256(f"{code_digest()}\0{self.ub_bytes}\0{self.license_header}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of one suite.
+
+    Attributes:
+        key, directory, cases: of the suite.
+        actions: how many of its files were written, left, removed.
+        changed: (path, action, edited) of every file that was not left as it was.
+        files: SHA-256 by path, the manifest included.
+        lines: lines of all its files.
+        diff: the changes as text, if asked for.
+        faults: why it was not written.
+    """
+
+    key: str
+    directory: str
+    cases: int
+    actions: Counter[str] = field(default_factory=Counter)
+    changed: tuple[tuple[str, str, bool], ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
+    lines: int = 0
+    diff: str = ""
+    faults: tuple[Diagnostic, ...] = ()
+
+
+@dataclass
+class Outcome:
+    """What became of the matrices.
+
+    Attributes:
+        cases, suites, files, lines: how much there is; lines only of what was rendered in this run.
+        actions: files by what was done with them.
+        changed: as in :class:`Done`, in the order of the suites.
+        counts: rows of the summary: op, platform, dtype, cases, and what was dropped by reason.
+        examples: a message for each reason.
+        removed: what ``prune`` took away or had to leave.
+        entries: the suites as a checkout knows them.
+        diff: of all suites, if asked for.
+        faults: of the suites that could not be made.
+        idle: whether hashes alone have shown that there is nothing to do.
+    """
+
+    cases: int = 0
+    suites: int = 0
+    files: int = 0
+    lines: int = 0
+    actions: Counter[str] = field(default_factory=Counter)
+    changed: list[tuple[str, str, bool]] = field(default_factory=list)
+    counts: list[dict[str, Any]] = field(default_factory=list)
+    examples: dict[str, str] = field(default_factory=dict)
+    removed: list[Change] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    diff: list[str] = field(default_factory=list)
+    faults: list[Diagnostic] = field(default_factory=list)
+    idle: bool = True
+
+    @property
+    def different(self) -> bool:
+        """Whether the tree was, or would be, changed."""
+        return bool(self.changed or any(change.action == REMOVE for change in self.removed))
+
+
+Choose = Callable[[SuiteRows], "SuiteRows | None"]
+"""What ``--select`` and ``--shard`` leave of a suite."""
+
+
+class Watcher:
+    """Told how far a run has come; this one says nothing."""
+
+    def found(self, cases: int) -> None:
+        """So many more cases are to be made."""
+
+    def done(self, key: str, cases: int) -> None:
+        """A suite of so many cases is finished."""
+
+
+# What a worker knows; set before the workers are forked.
+_expanders: list[Expander] = []
+_options = Options(Path())
+_trusted: list[bool] = []
+
+
+def _prepare(matrices: Sequence[Matrix], options: Options, trusted: Sequence[bool]) -> None:
+    global _options
+    _expanders[:] = [Expander(matrix, options.ub_bytes) for matrix in matrices]
+    _trusted[:] = trusted
+    _options = options
+
+
+def _expand(task: tuple[int, Slice]) -> Expanded:
+    number, piece = task
+    return _expanders[number].expand(piece)
+
+
+def _make(task: Task) -> list[Done]:
+    return make(_expanders[task.matrix].matrix, task.chunk, _options, _trusted[task.matrix])
+
+
+class Task(NamedTuple):
+    """Suites of a matrix for one worker."""
+
+    matrix: int
+    route: int
+    chunk: list[SuiteRows]
+
+
+def _route(rows: SuiteRows, jobs: int) -> int:
+    """The same place of a matrix goes to one worker on all platforms: it remembers the plans that they share."""
+    return crc32(f"{rows.group.op} {rows.group.mode} {rows.name}".encode()) % jobs
+
+
+def make(matrix: Matrix, chunk: Sequence[SuiteRows], options: Options, trusted: bool) -> list[Done]:
+    """Plans, checks, renders and writes suites.
+
+    Args:
+        matrix: what they come from.
+        chunk: the suites.
+        options: what to do with them.
+        trusted: whether the tree was made by this very code, so that a suite of the same content is the same suite.
+    """
+    done: dict[str, Done] = {}
+    planned = []
+    for rows in chunk:
+        suite = rows.suite(matrix, options.ub_bytes)
+        if trusted and (left := _left(suite, rows, options.out)):
+            done[rows.key] = left
+            continue
+        try:
+            planned.append((suite, sound_plans(suite)))
+        except PtogenError as error:
+            done[rows.key] = Done(rows.key, suite.directory, len(rows.rows), faults=error.diagnostics)
+    rendered = render_all(planned, options.license_header) if planned else []
+    for suite in rendered:
+        done[suite.key] = _write(replace(suite, meta={**suite.meta, "matrix": matrix.stem}), options)
+    return [done[rows.key] for rows in chunk]
+
+
+def _left(suite: Suite, rows: SuiteRows, out: Path) -> Done | None:
+    """The suite as it stands in the tree, where its content and all of its files are what they would become."""
+    record = f"{MANIFESTS}/{rows.key}.json"
+    try:
+        text = (out / record).read_bytes()
+        manifest = Manifest.parse(rows.key, text)
+    except (OSError, ValueError):
+        return None
+    if manifest.suite.get("spec") != content_digest(suite) or manifest.suite.get("templates") != template_digest("st"):
+        return None
+    files = {**manifest.files, record: hashlib.sha256(text).hexdigest()}
+    if manifest.directory != suite.directory or not unchanged(out, files):
+        return None
+    return Done(rows.key, suite.directory, len(rows.rows), Counter({UNCHANGED: len(manifest.files)}), files=files)
+
+
+def _write(suite: RenderedSuite, options: Options) -> Done:
+    cases = len(suite.meta["cases"])
+    try:
+        if options.into:
+            guard(options.out, [Entry(suite.key, suite.meta["platform"], suite.directory)])
+        changes = output.write(options.out, [suite], dry_run=options.looking, force=options.force or options.diff)
+    except PtogenError as error:
+        return Done(suite.key, suite.directory, cases, faults=error.diagnostics)
+    record = f"{MANIFESTS}/{suite.key}.json"
+    texts = {**suite.files, record: next(change.new or "" for change in changes if change.path == record)}
+    return Done(
+        suite.key,
+        suite.directory,
+        cases,
+        Counter(change.action for change in changes if not change.is_manifest),
+        tuple((change.path, change.action, change.foreign) for change in changes if change.action != UNCHANGED),
+        {path: hashlib.sha256(text.encode()).hexdigest() for path, text in texts.items()},
+        sum(text.count("\n") for text in suite.files.values()),
+        output.diff(changes) if options.diff else "",
+    )
+
+
+def generate(
+    matrices: Sequence[Matrix],
+    options: Options,
+    *,
+    jobs: int,
+    part: str = "",
+    choose: Choose | None = None,
+    prune: bool = False,
+    watcher: Watcher | None = None,
+) -> Outcome:
+    """Makes the tree hold the suites of the matrices.
+
+    Args:
+        matrices: they may not make the same suite.
+        options: what to do with every suite.
+        jobs: processes.
+        part: which part of the matrices ``choose`` leaves, for the name of their records; without a name there is none.
+        choose: what to leave of each suite; None: all.
+        prune: also remove suites that these matrices made before and do not make any more.
+        watcher: told how far the run has come.
+
+    Raises:
+        PtogenError: the matrices make no case, or the same suite twice. Faults of single suites are in the outcome; the
+            others are made.
+    """
+    outcome, watcher = Outcome(), watcher or Watcher()
+    records = [read(options.out, f"{matrix.stem}{part}") for matrix in matrices]
+    inputs = [_inputs(matrix, options, part) for matrix in matrices]
+    kept: dict[str, str] = {}
+    remembers = choose is None or bool(part)
+    if remembers and all(
+        record and record.inputs == own and record.holds(options.out)
+        for record, own in zip(records, inputs, strict=True)
+    ):
+        for record, matrix in zip(records, matrices, strict=True):
+            assert record
+            _claim(kept, record.suites, matrix)
+            _recall(outcome, record)
+    else:
+        outcome.idle = False
+        trusted = [bool(record and record.code == options.digest) for record in records]
+        workers = Workers(jobs, _prepare, matrices, options, trusted)
+        try:
+            for number, matrix in enumerate(matrices):
+                record = _run(workers, number, matrix, choose, watcher, outcome, kept)
+                record.inputs, record.code = inputs[number], options.digest
+                if remembers and not options.looking and not outcome.faults:
+                    _put(record, options.out, f"{matrix.stem}{part}")
+        finally:
+            workers.close()
+    outcome.changed.sort()
+    outcome.diff.sort()
+    outcome.entries.sort(key=lambda entry: (entry.platform, entry.name.rpartition("_")[0], len(entry.name), entry.name))
+    if prune and not outcome.faults:
+        stems = {matrix.stem for matrix in matrices}
+        gone = [
+            manifest.key
+            for manifest in output.read(options.out)
+            if manifest.suite.get("matrix") in stems and manifest.key.casefold() not in kept
+        ]
+        outcome.removed = withdraw(options.out, gone, dry_run=options.looking) if gone else []
+    return outcome
+
+
+def _put(record: Record, out: Path, stem: str) -> None:
+    try:
+        record.write(out, stem)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        place = Position(str(path_of(out, stem).parent))
+        raise PtogenError(Diagnostic("PTG113", f"the output cannot be written: {reason}", place)) from error
+
+
+def _inputs(matrix: Matrix, options: Options, part: str) -> str:
+    return hashlib.sha256("\0".join((matrix.digest, options.digest, part)).encode()).hexdigest()
+
+
+def _recall(outcome: Outcome, record: Record) -> None:
+    manifests = sum(path.startswith(f"{MANIFESTS}/") for path in record.files)
+    outcome.cases += sum(suite["cases"] for suite in record.suites.values())
+    outcome.entries += [Entry(key, suite["platform"], suite["directory"]) for key, suite in record.suites.items()]
+    outcome.suites += len(record.suites)
+    outcome.files += len(record.files) - manifests
+    outcome.actions[UNCHANGED] += len(record.files) - manifests
+    outcome.counts += record.counts
+    for reason, message in record.examples.items():
+        outcome.examples.setdefault(reason, message)
+
+
+def _claim(kept: dict[str, str], keys: Iterable[str], matrix: Matrix) -> None:
+    """Notes whose suites these are; two matrices may not make the same one."""
+    for key in keys:
+        other = kept.setdefault(key.casefold(), matrix.marks.file)
+        if other != matrix.marks.file:
+            message = f"{other} and {matrix.marks.file} both make the suite {key}"
+            hint = "give one of the files a `name`"
+            raise PtogenError(Diagnostic("PTG110", message, matrix.marks.at(("name",)), hint=hint))
+
+
+def _run(
+    workers: Workers,
+    number: int,
+    matrix: Matrix,
+    choose: Choose | None,
+    watcher: Watcher,
+    outcome: Outcome,
+    kept: dict[str, str],
+) -> Record:
+    """One matrix, from its slices to its files."""
+    dropped = Dropped()
+    counts: Counter[tuple[Group, str]] = Counter()
+    record = Record("", "")
+
+    def tasks() -> Iterator[Task]:
+        chunks: list[list[SuiteRows]] = [[] for _ in range(workers.jobs)]
+        for rows in expanded(workers, number, matrix, dropped):
+            chosen = choose(rows) if choose else rows
+            if chosen is None:
+                continue
+            _claim(kept, [chosen.key], matrix)
+            watcher.found(len(chosen.rows))
+            counts.update((chosen.group, row.dtype) for row in chosen.rows)
+            route = _route(chosen, workers.jobs)
+            chunks[route].append(chosen)
+            if sum(len(one.rows) for one in chunks[route]) >= TASK_CASES:
+                yield Task(number, route, chunks[route])
+                chunks[route] = []
+        yield from (Task(number, route, chunk) for route, chunk in enumerate(chunks) if chunk)
+
+    for batch in workers.map(_make, tasks(), route=lambda task: task.route):
+        for done in batch:
+            record.files.update(done.files)
+            facts = {"cases": done.cases, "platform": done.key.partition("-")[0], "directory": done.directory}
+            record.suites[done.key] = facts
+            outcome.entries.append(Entry(done.key, facts["platform"], done.directory))
+            outcome.cases += done.cases
+            outcome.suites += 1
+            outcome.files += done.actions[WRITE] + done.actions[UNCHANGED]
+            outcome.lines += done.lines
+            outcome.actions += done.actions
+            outcome.changed += done.changed
+            outcome.faults += done.faults
+            if done.diff:
+                outcome.diff.append(done.diff)
+            watcher.done(done.key, done.cases)
+    record.counts = summary(counts, dropped)
+    record.examples = dropped.examples
+    outcome.counts += record.counts
+    for reason, message in dropped.examples.items():
+        outcome.examples.setdefault(reason, message)
+    if not record.suites and choose is None:
+        details = tuple(f"{reason}: {message}" for reason, message in sorted(dropped.examples.items()))
+        message = "no combination of the matrix is left"
+        hint = "look at `where`, `exclude` and the values" if not details else None
+        raise PtogenError(Diagnostic("PTG115", message, matrix.marks.at(("matrix",)), details, hint))
+    return record
+
+
+def expanded(workers: Workers, number: int, matrix: Matrix, dropped: Dropped) -> Iterator[SuiteRows]:
+    """The suites of one of the workers' matrices."""
+    pieces = list(slices(matrix))
+    results = workers.map(_expand, ((number, piece) for piece in pieces))
+    return suites(matrix, zip(pieces, results, strict=True), dropped)
+
+
+def suites_of(
+    matrices: Sequence[Matrix], options: Options, jobs: int, choose: Choose | None = None
+) -> Iterator[SuiteRows]:
+    """The suites without anything made of them, for a list of names."""
+    workers = Workers(jobs, _prepare, matrices, options, [False] * len(matrices))
+    try:
+        for number, matrix in enumerate(matrices):
+            for rows in expanded(workers, number, matrix, Dropped()):
+                if chosen := choose(rows) if choose else rows:
+                    yield chosen
+    finally:
+        workers.close()
+
+
+def summary(counts: Counter[tuple[Group, str]], dropped: Dropped) -> list[dict[str, Any]]:
+    """Rows by op, platform, mode and dtype, in the order in which they came."""
+    rows: dict[tuple[Group, str], dict[str, Any]] = {}
+    keys = dict.fromkeys([*counts, *((group, dtype) for group, dtype, _ in dropped.counts)])
+    for group, dtype in sorted(
+        keys, key=lambda key: (key[0].op, list(PLATFORMS).index(key[0].platform), key[0].mode, key[1])
+    ):
+        rows[group, dtype] = {**group._asdict(), "dtype": dtype, "cases": counts[group, dtype], "dropped": {}}
+    for (group, dtype, reason), count in sorted(dropped.counts.items()):
+        rows[group, dtype]["dropped"][reason] = count
+    return list(rows.values())

@@ -1,0 +1,235 @@
+"""From the axes of a matrix to the cases that exist, slice by slice, so that slices can be expanded anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from ptogen.errors import Diagnostic
+from ptogen.matrix.boundaries import Boundaries
+from ptogen.ops import catalogue
+from ptogen.ops.base import CaseFields, Op
+from ptogen.plan.planner import fits
+from ptogen.platforms import PLATFORMS, Platform
+from ptogen.spec.case import NAME
+from ptogen.spec.expression import ExpressionError
+from ptogen.spec.fields import shaped
+from ptogen.spec.matrix import DEFAULT, MAX_COMBINATIONS, Axis, Matrix, Space
+
+SLICE = 2_048
+"""Combinations of the free axes that are expanded at a time."""
+
+MAX_FAULTS = 200
+
+EXCLUDED, DUPLICATE, CHOSEN = "excluded", "duplicate", "strategy"
+"""Why a combination is left out, besides the code of a rule that it breaks."""
+
+
+class Group(NamedTuple):
+    """What the cases of one run of suites have in common."""
+
+    op: str
+    platform: str
+    mode: str
+
+
+class Row(NamedTuple):
+    """A case: its name, its fields as JSON, and its dtype for the table."""
+
+    name: str
+    text: str
+    dtype: str
+    free: bool = True
+    """Whether a strategy may leave it out."""
+
+
+class Slice(NamedTuple):
+    """Combinations ``start`` to ``stop`` of the free axes of a space, for one group; inclusions count behind spaces."""
+
+    group: Group
+    space: int
+    start: int
+    stop: int
+
+
+@dataclass
+class Expanded:
+    """What became of a slice.
+
+    Attributes:
+        rows: the cases that exist.
+        dropped: how many others there are, by dtype and reason.
+        examples: a message for each reason.
+        faults: the same as errors, where the matrix wants them.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    faults: list[Diagnostic] = field(default_factory=list)
+
+
+def slices(matrix: Matrix) -> Iterator[Slice]:
+    """All of a matrix, group by group."""
+    spaces = (*matrix.spaces, *matrix.include)
+    groups: dict[Group, list[int]] = {}
+    for number, space in enumerate(spaces):
+        for op in space.axes["op"].values:
+            for platform in space.axes["platform"].values:
+                for mode in space.axes["mode"].values:
+                    groups.setdefault(Group(op, platform, mode), []).append(number)
+    for group, numbers in groups.items():
+        for number in numbers:
+            total = prod(len(axis.values) for axis in spaces[number].free.values())
+            for start in range(0, total, SLICE):
+                yield Slice(group, number, start, min(start + SLICE, total))
+
+
+class Expander:
+    """Expands slices of one matrix; remembers the boundaries that it has found."""
+
+    def __init__(self, matrix: Matrix, ub_bytes: int | None) -> None:
+        self.matrix = matrix
+        self.ub_bytes = ub_bytes
+        self.found = Boundaries()
+
+    def expand(self, piece: Slice) -> Expanded:
+        """The cases of a slice."""
+        space = (*self.matrix.spaces, *self.matrix.include)[piece.space]
+        return _Slice(self, piece, space, filtered=piece.space < len(self.matrix.spaces)).expanded()
+
+
+class _Slice:
+    """One slice at work."""
+
+    def __init__(self, owner: Expander, piece: Slice, space: Space, filtered: bool) -> None:
+        self.matrix = owner.matrix
+        self.found = owner.found
+        self.piece = piece
+        self.space = space
+        self.filtered = filtered
+        self.op: Op = catalogue()[piece.group.op]
+        self.platform: Platform = PLATFORMS[piece.group.platform]
+        self.mode = piece.group.mode
+        self.ub_bytes = owner.ub_bytes or self.platform.ub_bytes
+        self.head = piece.group._asdict()
+        self.defaults = {
+            name: info.default for name, info in self.op.Case.model_fields.items() if not info.is_required()
+        }
+        self.result = Expanded()
+
+    def expanded(self) -> Expanded:
+        for fields in self._combinations():
+            if len(self.result.rows) > MAX_COMBINATIONS:
+                message = f"the matrix has more than {MAX_COMBINATIONS:,} combinations"
+                place = self.matrix.marks.at(self.space.path)
+                self.result.faults.append(Diagnostic("PTG103", message, place, hint="give fewer values"))
+                break
+            if self.filtered and self._is_excluded(fields):
+                self.result.dropped[fields.get("dtype", ""), EXCLUDED] += 1
+            else:
+                self._case(fields)
+        return self.result
+
+    def _combinations(self) -> Iterator[dict[str, Any]]:
+        """The fields of every combination, without ``op``, ``platform`` and ``mode``."""
+        axes = {name: self._values(name, axis) for name, axis in self.space.free.items()}
+        for place in range(self.piece.start, self.piece.stop):
+            fields: dict[str, Any] = {}
+            for name in reversed(axes):
+                place, own = divmod(place, len(axes[name]))
+                if (value := axes[name][own]) != DEFAULT:
+                    fields[name] = value
+            yield from self._bounded(dict(reversed(fields.items())), list(self.space.bounded.items()))
+
+    def _values(self, name: str, axis: Axis) -> Sequence[Any]:
+        annotation = self.op.Case.model_fields[name].annotation
+        return axis.values if isinstance(axis.values, range) else [shaped(annotation, value) for value in axis.values]
+
+    def _bounded(self, fields: dict[str, Any], axes: list[tuple[str, Axis]]) -> Iterator[dict[str, Any]]:
+        """One after the other: those that are still to come count with their smallest value."""
+        if not axes:
+            yield fields
+            return
+        (name, axis), *rest = axes
+        context = {**fields, **{other: later.values[0] for other, later in rest}}
+        values = self.found.of(
+            self.op, context, name, axis.values, self.platform, self.mode, self.ub_bytes, self.matrix.base
+        )
+        for value in values:
+            yield from self._bounded({**fields, name: value}, rest)
+
+    def _is_excluded(self, fields: Mapping[str, Any]) -> bool:
+        if not self.matrix.exclude and not self.matrix.where:
+            return False
+        values = {**self.defaults, **self.head, **fields}
+        for item in self.matrix.exclude:
+            if all(_among(values.get(name), axis, self.defaults.get(name)) for name, axis in item.items()):
+                return True
+        try:
+            return self.matrix.where is not None and not self.matrix.where.holds(values)
+        except ExpressionError as error:
+            if not self.result.faults:
+                self.result.faults.append(self.matrix.where_fault(error))
+            return True
+
+    def _case(self, fields: dict[str, Any]) -> None:
+        try:
+            case = self.op.Case.model_validate(fields)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            name = str(first["loc"][0]) if first["loc"] else ""
+            self._drop(fields, name, "PTG106", f"{name or 'the case'}: {first['msg'].lower()}")
+            return
+        name = case_name(self.op, case)
+        if self.mode not in self.platform.modes:
+            self._drop(fields, "mode", "PTG203", f"mode {self.mode} does not exist on platform {self.platform}")
+        elif faults := self.op.rules(case, self.platform, self.mode, self.matrix.base):
+            for fault in faults if self.matrix.strict else faults[:1]:
+                self._drop(fields, fault.field, fault.code, fault.message, fault.hint, name)
+        elif not self._fits(case):
+            message = f"{name} does not fit the {self.ub_bytes:,} B of UB on {self.platform}"
+            self._drop(fields, "", "PTG301", message)
+        else:
+            text = case.model_dump_json(exclude_none=True, exclude={"name"})
+            self.result.rows.append(Row(name, text, fields.get("dtype", ""), self.filtered))
+
+    def _fits(self, case: CaseFields) -> bool:
+        return fits(self.op.sizing(case, self.platform), self.mode, self.ub_bytes, case.ub)
+
+    def _drop(
+        self, fields: Mapping[str, Any], at: str, code: str, message: str, hint: str | None = None, name: str = ""
+    ) -> None:
+        self.result.dropped[fields.get("dtype", ""), code] += 1
+        self.result.examples.setdefault(code, message)
+        if self.matrix.strict and len(self.result.faults) < MAX_FAULTS:
+            top = at.split(".")[0]
+            axis = self.space.axes.get(top)
+            value = {**self.head, **fields}.get(top)
+            path = axis.place(list(value) if isinstance(value, tuple) else value) if axis else self.space.path
+            message = f"{message} (the combination {name})" if name and name not in message else message
+            self.result.faults.append(Diagnostic(code, message, self.matrix.marks.at(path), hint=hint))
+
+
+def _among(value: Any, axis: Axis, default: Any) -> bool:
+    value = list(value) if isinstance(value, tuple) else value
+    return value in axis.values or (DEFAULT in axis.values and value == default)
+
+
+def case_name(op: Op, case: CaseFields) -> str:
+    """The op's own name for the case; where that is too long, or no name, it is cut and a hash keeps it apart."""
+    name = op.default_name(case)
+    return name if NAME.fullmatch(name) else apart(name, name)
+
+
+def apart(name: str, content: str) -> str:
+    """``name`` with a hash of ``content`` behind it, 64 characters at most."""
+    tail = hashlib.sha256(content.encode()).hexdigest()[:8]
+    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign == "_") else "_" for sign in name)
+    return f"{plain[:55] if plain[:1].isalpha() else f'case_{plain[:50]}'}_{tail}"

@@ -1,0 +1,83 @@
+"""Runs the same function on many inputs, in order, in this process or in several."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+class Workers:
+    """Processes whose :meth:`map` holds few results at a time: a producer is never far ahead of its consumer.
+
+    Workers are forked, so that they start with everything imported and with what ``prepare`` left in this process. They
+    leave interrupts to the parent, and end when it is gone.
+    """
+
+    def __init__(self, jobs: int, prepare: Callable[..., None], *args: Any) -> None:
+        prepare(*args)
+        self.jobs = jobs
+        self._pools: list[ProcessPoolExecutor] = []
+        if jobs > 1:
+            context = get_context("fork")
+            self._pools = [ProcessPoolExecutor(1, context, _begin, (os.getpid(),)) for _ in range(jobs)]
+            # The processes start now, before this one has threads of its own.
+            for started in [pool.submit(_nothing) for pool in self._pools]:
+                started.result()
+
+    def map(
+        self, work: Callable[[Task], Result], tasks: Iterable[Task], route: Callable[[Task], int] | None = None
+    ) -> Iterator[Result]:
+        """The results in the order of the tasks; those of one ``route`` are done by one worker, which may remember."""
+        if not self._pools:
+            yield from map(work, tasks)
+            return
+        waiting: deque[Future[Result]] = deque()
+        for number, task in enumerate(tasks):
+            pool = self._pools[(number if route is None else route(task)) % self.jobs]
+            waiting.append(pool.submit(work, task))
+            while len(waiting) > 3 * self.jobs:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    def close(self) -> None:
+        """Waits for what is being done; what has not begun never does."""
+        for pool in self._pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools:
+            pool.shutdown(wait=True)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _begin(parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What was there before the fork stays shared, and is not looked through again and again.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """A parent that is killed cannot tell its workers, which would wait for it for good."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

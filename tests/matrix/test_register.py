@@ -1,0 +1,208 @@
+"""``--into`` and ``--remove``: a small checkout of our own making, which afterwards is what it was, to the byte."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ptogen.cli import main
+from ptogen.register import Entry, guard, register, withdraw
+
+MATRIX = """matrix:
+  op: tsort32
+  platform: [a2a3, a5, kirin9030, kirinx90, cpu]
+  dtype: float32
+  rows: [1, 2, 3]
+  cols: [5, 32]
+max_cases: 4
+"""
+SPEC = "op: tsort32\nplatform: [a2a3, cpu]\nname: mine\ndtype: float32\nrows: 2\ncols: 13\n"
+
+NPU = "tests/npu/{}/src/st/testcase"
+SCRIPT = """#!/bin/bash
+if [ "$ENABLE_A3" = "true" ]; then
+  if [ "$ENABLE_SIMPLE" = "true" ]; then
+    python3 tests/script/run_st.py $ARGS -w -v a3 -t tadd -g TADDTest.case1
+  elif [ "$ENABLE_ALL" = "true" ]; then
+    python3 tests/script/run_st.py $ARGS -w -v a3 -t tadd
+    python3 tests/script/run_st.py $ARGS -w -v a3 -t tsub
+  fi
+fi
+if [ "$ENABLE_A5" = "true" ]; then
+    python3 tests/script/run_st.py $ARGS -w -v a5 -t tadd
+fi
+if [ "$ENABLE_KIRIN9030" = "true" ]; then
+  python3 tests/script/run_st.py $ARGS -w -v kirin9030 -t tadd
+fi
+if [ "$ENABLE_COMM" = "true" ]; then
+    python3 tests/script/run_st.py $ARGS -v a3 -t comm/tput
+fi
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    root = tmp_path / "pto-isa"
+    lists = {
+        "tests/cpu/st/testcase": "set(ALL_TESTCASES\ntadd\n# tsub (later)\ntabs  # the last\n)\n"
+        "foreach(T ${ALL_TESTCASES})\nendforeach()\n",
+        NPU.format(
+            "a2a3"
+        ): "function(x)\nendfunction()\nset(ALL_TESTCASES\n    tadd\n    tsub\n)\nset(OPT_IN_TESTCASES\n    big\n)\n",
+        NPU.format("a5"): "set(ALL_TESTCASES\r\n    tadd\r\n)\r\n",
+        NPU.format("kirin9030"): "set(ALL_TESTCASES tadd tsub)\nif((TEST_CASE IN_LIST ALL_TESTCASES))\nendif()",
+        NPU.format("kirinX90"): "set(ALL_TESTCASES\n    tadd\n    # tinsert\n)",
+    }
+    for folder, text in lists.items():
+        (root / folder / "tadd").mkdir(parents=True)
+        (root / folder / "tadd" / "main.cpp").write_text("// theirs\n")
+        (root / folder / "CMakeLists.txt").write_bytes(text.encode())
+    (root / "tests/run_st.sh").write_text(SCRIPT)
+    (root / "tests/run_st.sh").chmod(0o755)
+    return root
+
+
+def state(root: Path) -> dict[str, tuple[int, bytes]]:
+    found = {}
+    for path in sorted(root.rglob("*")):
+        name = str(path.relative_to(root))
+        if path.is_symlink():
+            found[name] = (0, bytes(path.readlink()))
+        else:
+            found[name] = (path.stat().st_mode, path.read_bytes() if path.is_file() else b"")
+    return found
+
+
+def listed(text: str) -> list[str]:
+    """The names as pto-isa's own run_cpu.py reads them."""
+    match = re.search(r"set\(ALL_TESTCASES\s*(.*?)\)\s*$", text.replace("(later)", ""), flags=re.DOTALL | re.MULTILINE)
+    assert match
+    return [name for line in match[1].splitlines() for name in line.partition("#")[0].split()]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    (tmp_path / "small.yaml").write_text(MATRIX)
+    (tmp_path / "one.yaml").write_text(SPEC)
+    return str(tmp_path / "small.yaml"), str(tmp_path / "one.yaml")
+
+
+def test_into_and_out_again(checkout: Path, files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    before = state(checkout)
+    matrix, spec = files
+    assert main(["matrix", matrix, "--into", str(checkout), "-j", "1"]) == 0
+    assert main(["kernel", spec, "--into", str(checkout)]) == 0
+    once = state(checkout)
+    for folder in ("tests/cpu/st/testcase", *map(NPU.format, ("a2a3", "a5", "kirin9030", "kirinX90"))):
+        names = listed((checkout / folder / "CMakeLists.txt").read_bytes().decode())
+        assert {"tadd", "tsort32_1", "tsort32_2"} <= set(names) and len(names) == len(set(names)), folder
+        assert ("mine" in names) == (folder in ("tests/cpu/st/testcase", NPU.format("a2a3")))
+        assert (checkout / folder / "tsort32_1" / "main.cpp").is_file()
+    script = (checkout / "tests/run_st.sh").read_text()
+    for version in ("a3", "a5", "kirin9030"):
+        ops = re.findall(rf"-v\s+{version}\s+-t\s+(\S+)", script)
+        assert {"tsort32_1", "tsort32_2"} <= set(ops), "what validate_op_coverage.py looks for"
+    assert script.index("-v a3 -t tsub\n") < script.index("-v a3 -t tsort32_1\n") < script.index("  fi\n")
+    assert main(["matrix", matrix, "--into", str(checkout), "-j", "1"]) == 0
+    assert main(["kernel", spec, "--into", str(checkout)]) == 0
+    assert state(checkout) == once, "a second time changes nothing"
+
+    assert main(["matrix", matrix, "--remove", str(checkout)]) == 0
+    assert (checkout / NPU.format("a2a3") / "mine").is_dir() and not (
+        checkout / NPU.format("a2a3") / "tsort32_1"
+    ).exists()
+    assert main(["kernel", spec, "--remove", str(checkout)]) == 0
+    assert state(checkout) == before
+    assert main(["kernel", spec, "--remove", str(checkout)]) == 0
+
+
+def test_clean_takes_all_of_it_out(checkout: Path, files: tuple[str, str]) -> None:
+    before = state(checkout)
+    assert main(["matrix", files[0], "--into", str(checkout), "-j", "1"]) == 0
+    assert main(["clean", str(checkout)]) == 0
+    assert state(checkout) == before
+
+
+def test_prune_takes_names_off_the_lists(checkout: Path, files: tuple[str, str]) -> None:
+    matrix = Path(files[0])
+    before = state(checkout)
+    assert main(["matrix", str(matrix), "--into", str(checkout), "-j", "1"]) == 0
+    matrix.write_text(MATRIX.replace("[5, 32]", "5"))
+    assert main(["matrix", str(matrix), "--into", str(checkout), "-j", "1", "--prune"]) == 0
+    text = (checkout / NPU.format("a2a3") / "CMakeLists.txt").read_text()
+    assert "tsort32_1" in text and "tsort32_2" not in text
+    assert "tsort32_2" not in (checkout / "tests/run_st.sh").read_text()
+    assert main(["matrix", str(matrix), "--remove", str(checkout)]) == 0
+    assert state(checkout) == before
+
+
+def test_looking_changes_nothing(checkout: Path, files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    before = state(checkout)
+    assert main(["kernel", files[1], "--into", str(checkout), "--dry-run"]) == 0
+    assert "would register in" in capsys.readouterr().err
+    assert main(["matrix", files[0], "--into", str(checkout), "-j", "1", "--dry-run"]) == 0
+    assert state(checkout) == before
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_a_directory_of_somebody_else_is_left(checkout: Path, files: tuple[str, str], force: list[str], capsys) -> None:
+    theirs = checkout / NPU.format("a2a3") / "mine"
+    theirs.mkdir()
+    before = state(checkout)
+    assert main(["kernel", files[1], "--into", str(checkout), *force]) == 2
+    assert "PTG116" in capsys.readouterr().err
+    assert state(checkout) == before
+
+
+@pytest.mark.parametrize("depth", ["testcase", "mine"])
+def test_never_through_a_symbolic_link(
+    checkout: Path, files: tuple[str, str], depth: str, tmp_path: Path, capsys
+) -> None:
+    place = checkout / NPU.format("a2a3")
+    if depth == "testcase":
+        place.rename(tmp_path / "elsewhere")
+        place.symlink_to(tmp_path / "elsewhere")
+    else:
+        (place / "mine").symlink_to("tadd")
+    before, outside = state(checkout), state(tmp_path)
+    assert main(["kernel", files[1], "--into", str(checkout), "--force"]) == 2
+    assert "PTG112" in capsys.readouterr().err
+    assert (state(checkout), state(tmp_path)) == (before, outside)
+
+
+def test_no_checkout(tmp_path: Path, files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kernel", files[1], "--into", str(tmp_path)]) == 2
+    assert "PTG116: this is no checkout of pto-isa: there is no tests/npu/a2a3" in capsys.readouterr().err.replace(
+        "\n", ""
+    )
+    assert not (tmp_path / "tests").exists()
+
+
+def test_places_exclude_one_another(checkout: Path, files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    for command, file in (("matrix", files[0]), ("kernel", files[1])):
+        assert main([command, file, "--into", str(checkout), "--remove", str(checkout)]) == 2
+        assert main([command, file, "--into", str(checkout), "-o", "out"]) == 2
+        assert main([command, file, "--remove", str(checkout / "none")]) == 2
+
+
+def test_a_name_that_is_on_the_list_already_stays(checkout: Path) -> None:
+    entry = Entry("a2a3-tadd", "a2a3", f"{NPU.format('a2a3')}/tadd")
+    before = state(checkout)
+    assert register(checkout, [entry]) == []
+    withdraw(checkout)
+    assert state(checkout) == before
+
+
+def test_lines_that_a_person_adds_meanwhile_stay(checkout: Path, files: tuple[str, str]) -> None:
+    place = checkout / NPU.format("a2a3") / "CMakeLists.txt"
+    assert main(["kernel", files[1], "--into", str(checkout)]) == 0
+    place.write_text(place.read_text().replace("    mine\n", "    theirs\n    mine\n    more\n"))
+    assert main(["kernel", files[1], "--remove", str(checkout)]) == 0
+    assert listed(place.read_text()) == ["tadd", "tsub", "theirs", "more"]
+
+
+def test_guard_of_what_ptogen_made_is_silent(checkout: Path, files: tuple[str, str]) -> None:
+    assert main(["kernel", files[1], "--into", str(checkout)]) == 0
+    guard(checkout, [Entry("a2a3-mine", "a2a3", f"{NPU.format('a2a3')}/mine")])
