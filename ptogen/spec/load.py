@@ -75,6 +75,9 @@ def load_text(
         if isinstance(document.data, list):
             kind, hint = "a list", "put the cases under `cases:`"
         faults.add("PTG106", f"a spec is a map of fields, not {kind}", document.marks.at(()), hint)
+    elif "matrix" in document.data and "op" not in document.data:
+        hint = "render it with `ptogen matrix`"
+        faults.add("PTG105", "this is a matrix file, not a spec", document.marks.keys[("matrix",)], hint)
     else:
         return _SpecReader(document, base, catalogue() if ops is None else ops, faults).suites(ub_bytes)
     faults.raise_all()
