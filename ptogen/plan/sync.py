@@ -1,12 +1,13 @@
 """Flags and barriers from a dependency analysis over pipes and byte ranges.
 
-Every pipe runs its own steps in order, but a step may start before the one ahead of it in the same pipe has ended, and pipes know nothing of each
-other. So two steps that touch the same bytes, one of them writing, need an order: a flag pair between pipes, a barrier within one.
+Every pipe runs its own steps in order, but a step may start before the one ahead of it in the same pipe has ended, and
+pipes know nothing of each other. So two steps that touch the same bytes, one of them writing, need an order: a flag
+pair between pipes, a barrier within one.
 
-The analysis walks a block of steps and keeps, for each pipe, what it knows to be complete on every other (vector clocks, as in dynamic race
-detectors). A dependency that this knowledge does not cover gets an edge: set behind the last step it depends on, wait ahead of the dependent
-step. In a loop the walk covers two turns, and a dependency of the next turn on this one waits at the end of the turn; so each turn leaves
-no flag set, and loops nest.
+The analysis walks a block of steps and keeps, for each pipe, what it knows to be complete on every other (vector
+clocks, as in dynamic race detectors). A dependency that this knowledge does not cover gets an edge: set behind the last
+step it depends on, wait ahead of the dependent step. In a loop the walk covers two turns, and a dependency of the next
+turn on this one waits at the end of the turn; so each turn leaves no flag set, and loops nest.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from ptogen.platforms import Pipe
 class Span:
     """``length`` bytes of a memory (UB, or a GM tensor) from ``start``.
 
-    ``columns``, where it is given, is the part of each row of the memory that they keep to: spans side by side do not meet.
+    ``columns``, where it is given, is the part of each row of the memory that they keep to: spans side by side do not
+    meet.
     """
 
     memory: str
@@ -56,10 +58,11 @@ Footprints = Callable[[Step], Footprint]
 
 @dataclass(frozen=True)
 class Edge:
-    """An order within one turn of a block: step ``after`` on ``src`` completes before step ``before`` starts on ``dst``.
+    """An order within one turn of a block: step ``after`` on ``src`` completes before step ``before`` starts on
+    ``dst``.
 
-    ``before`` is the length of the block where the order is towards the next turn; ``after`` too, where ``src`` only answers, at the end of its
-    turn, that it has come so far.
+    ``before`` is the length of the block where the order is towards the next turn; ``after`` too, where ``src`` only
+    answers, at the end of its turn, that it has come so far.
     """
 
     after: int
@@ -83,7 +86,8 @@ class Block:
 
     @property
     def turns(self) -> int:
-        """How many runs of the block an analysis looks at: two where a loop around it, its own or an outer one, runs it again."""
+        """How many runs of the block an analysis looks at: two where a loop around it, its own or an outer one, runs it
+        again."""
         return 2 if any(count > 1 for count in self.counts.values()) else 1
 
 
@@ -131,7 +135,8 @@ def _question(block: Block) -> _Question:
     return tuple(tuple(spans) for spans in block.spans), meets
 
 
-def _analyse(program: Program, footprints: Footprints, counts: Mapping[str, int], loop: str | None, events: set) -> Block:
+def _analyse(program: Program, footprints: Footprints, counts: Mapping[str, int], loop: str | None, events:
+set) -> Block:
     block = Block(program, [], [], [], counts, loop)
     for step in program:
         if isinstance(step, Loop):
@@ -174,7 +179,8 @@ def _walk(block: Block) -> tuple[list[dict[Pipe, Clock]], list[dict[Pipe, Clock]
     behind: list[dict[Pipe, Clock]] = []
     for place in range(length * block.turns):
         turn, step = divmod(place, length)
-        for edge in sorted((edge for edge in block.edges if edge.before == step), key=lambda edge: edge.after == edge.before):
+        for edge in sorted((edge for edge in block.edges if edge.before == step), key=lambda edge: edge.after ==
+        edge.before):
             source = turn * length + edge.after
             if edge.src is edge.dst:
                 known[edge.dst][edge.dst] = last[edge.dst]
@@ -287,7 +293,8 @@ class _Ids:
 
 
 def _assign(block: Block, events: set[tuple[Pipe, Pipe, int]], event_ids: int) -> _Ids:
-    """An id for every flag: unique per source pipe, used again only behind a wait that the source knows to have passed."""
+    """An id for every flag: unique per source pipe, used again only behind a wait that the source knows to have
+    passed."""
     ids = _Ids()
     taken: dict[Pipe, list[tuple[Block, Edge, int]]] = {}
 
@@ -301,7 +308,8 @@ def _assign(block: Block, events: set[tuple[Pipe, Pipe, int]], event_ids: int) -
             busy = {
                 event
                 for owner, other, event in used
-                if not (owner is block and block.loop is None and behind[edge.after][edge.src][other.dst] >= other.before)
+                if not (owner is block and block.loop is None and behind[edge.after][edge.src][other.dst] >=
+                other.before)
             }
             free = [event for event in range(event_ids) if event not in busy | reserved]
             fresh = [event for event in free if event not in {event for _, _, event in used}]

@@ -24,7 +24,8 @@ def accesses(draw):
 
 @st.composite
 def programs(draw):
-    """Up to ten events; flags are drawn in pairs, and sometimes one of a pair is lost or moved, so that faults are common."""
+    """Up to ten events; flags are drawn in pairs, and sometimes one of a pair is lost or moved, so that faults are
+    common."""
     events: list[Event] = []
     for _ in range(draw(st.integers(1, 5))):
         events.append(Event("", draw(st.sampled_from(PIPES)), tuple(draw(accesses()))))
