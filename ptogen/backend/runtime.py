@@ -65,7 +65,7 @@ def options_of(kind: Kind, compiler: Compiler, headers: Headers) -> list[str]:
         defines += probe.macros(kind.defects)
         folders = ("simulator", "host")
     includes = compile.include_options(compiler, headers.include, folders)
-    return [*compile.OPTIONS, *compile.PREINCLUDES, *defines, *includes]
+    return [compiler.standard, *compile.OPTIONS, *compile.PREINCLUDES, *defines, *includes]
 
 
 def prepare(
