@@ -23,6 +23,9 @@ OPTIONS = ("-O0", "-UNDEBUG", "-Wno-deprecated-declarations")
 -O0 is the quickest to build and run together.
 """
 
+BFLOAT16 = ("-std=c++23", "-DPTO_CPU_SIM_ENABLE_BF16=1", "-DCPU_SIM_BFLOAT_ENABLED=1")
+"""For files that need ``bfloat16_t`` to be one; what lacks ``std::bfloat16_t`` refuses them."""
+
 PREINCLUDES = ("-include", "stdint.h", "-include", "stddef.h")
 
 LIBRARIES = ("-pthread", "-ldl")
