@@ -11,12 +11,12 @@ from pathlib import Path
 
 from ptogen.backend import cache, compile, project
 from ptogen.backend.project import Place
-from ptogen.backend.runtime import Runtime
+from ptogen.backend.runtime import Kind, Runtime
 from ptogen.backend.toolchain import Toolchain
 from ptogen.errors import Diagnostic, Position, PtogenError
 
-Source = tuple[str, Path, str]
-"""Key, ST directory and mode of a suite."""
+Source = tuple[str, Path, Kind]
+"""Key, ST directory and kind of a suite."""
 
 STALE = ("precompiled header", "PCH file", "AST file", "pto.hpp.gch")
 """What a compiler says when something under a precompiled header has changed, such as the system's own headers."""
@@ -25,7 +25,7 @@ STALE = ("precompiled header", "PCH file", "AST file", "pto.hpp.gch")
 def build(
     place: Place,
     suites: Sequence[Source],
-    runtimes: dict[str, Runtime],
+    runtimes: dict[Kind, Runtime],
     toolchain: Toolchain,
     *,
     jobs: int,
@@ -67,7 +67,7 @@ def is_stale(faults: dict[str, Diagnostic]) -> bool:
 
 
 def _configure(
-    place: Place, suites: Sequence[Source], runtimes: dict[str, Runtime], toolchain: Toolchain
+    place: Place, suites: Sequence[Source], runtimes: dict[Kind, Runtime], toolchain: Toolchain
 ) -> str | None:
     """Runs CMake where the project or what it was configured with is new; gives its output where it fails."""
     changed = project.write(place, suites, runtimes)

@@ -1,8 +1,8 @@
 """How one C++ file is compiled for the CPU simulator.
 
 Options and folders stand here for probes, trial programs and test suites alike. Their source is
-``tests/cpu/st/CMakeLists.txt`` of pto-isa: C++20, ``-D__CPU_SIM``, ``stdint.h`` and ``stddef.h`` included first,
-threads, dl.
+``tests/cpu/st/CMakeLists.txt`` of pto-isa: C++20 or C++23, ``-D__CPU_SIM``, ``stdint.h`` and ``stddef.h`` included
+first, threads, dl.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from ptogen.backend import cache
 OVERLAY = Path(__file__).parent / "overlay"
 """Headers of ptogen's own; see the README there."""
 
-OPTIONS = ("-std=c++20", "-O0", "-UNDEBUG", "-Wno-deprecated-declarations")
-"""For every file. Assertions stay on, because upstream checks sizes by nothing else.
+OPTIONS = ("-O0", "-UNDEBUG", "-Wno-deprecated-declarations")
+"""For every file, after the standard. Assertions stay on, because upstream checks sizes by nothing else.
 
 -O0 is the quickest to build and run together.
 """
+
+BFLOAT16 = ("-std=c++23", "-DPTO_CPU_SIM_ENABLE_BF16=1", "-DCPU_SIM_BFLOAT_ENABLED=1")
+"""For files that need ``bfloat16_t`` to be one; what lacks ``std::bfloat16_t`` refuses them."""
 
 PREINCLUDES = ("-include", "stdint.h", "-include", "stddef.h")
 
@@ -52,6 +55,14 @@ class Compiler:
         """
         return self.major < (17 if self.kind == "clang" else 13)
 
+    @property
+    def standard(self) -> str:
+        """The option for the C++ standard, as pto-isa's own build has it.
+
+        From 14 on, g++ takes ``exp(half)`` of pto/cpu/ElementOp.h for ambiguous in C++20; in C++23 it has one for half.
+        """
+        return "-std=c++23" if self.kind == "gcc" and self.major >= 14 else "-std=c++20"
+
     def __str__(self) -> str:
         return f"{' '.join(self.command)} ({self.version})"
 
@@ -78,6 +89,7 @@ def compile_program(
     """Compiles and links one file; the caller reads the result."""
     command = [
         *compiler.command,
+        compiler.standard,
         *OPTIONS,
         *PREINCLUDES,
         "-D__CPU_SIM",

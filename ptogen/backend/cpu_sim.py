@@ -67,6 +67,7 @@ def check(
     progress, jobs = progress or Progress(), jobs or os.cpu_count() or 1
     chosen = _choose(tree, select, only, name)
     present = probe.present(toolchain.compiler, headers)
+    provided = _provided([manifest for manifest, _ in chosen], toolchain, headers)
     notes, unreadable = _look(tree, [manifest for manifest, _ in chosen])
     place = Place(
         cache.root()
@@ -74,22 +75,21 @@ def check(
         / cache.digest(str(tree.resolve()), *toolchain.compiler.command, str(headers.include), str(pristine))
     )
     sources = [
-        (manifest.key, (tree / manifest.directory).resolve(), str(manifest.suite["mode"]))
+        (manifest.key, (tree / manifest.directory).resolve(), _kind(manifest, pristine, present, provided))
         for manifest, _ in chosen
         if manifest.key not in unreadable
     ]
     with cache.locked(place.root):
         place.root.mkdir(parents=True, exist_ok=True)
         os.utime(place.root)
-        faults = unreadable | _build(place, sources, toolchain, headers, pristine, present, jobs, fail_fast, progress)
+        faults = unreadable | _build(place, sources, toolchain, headers, jobs, fail_fast, progress)
         stop = suite_run.Stop(fail_fast, bool(faults))
         progress.start(sum(len(cases) for manifest, cases in chosen if manifest.key not in faults))
 
         def one(choice: tuple[Manifest, list[str]]) -> SuiteResult:
             manifest, cases = choice
-            job = suite_run.Job(
-                manifest, (tree / manifest.directory).resolve(), tuple(cases), place, pristine, present, timeout
-            )
+            source = (tree / manifest.directory).resolve()
+            job = suite_run.Job(manifest, source, tuple(cases), place, pristine, present, timeout, provided)
             return suite_run.run(job, faults.get(manifest.key), stop, progress)
 
         with children.pool(1 if fail_fast else jobs) as pool:
@@ -210,23 +210,39 @@ def _look(tree: Path, manifests: Sequence[Manifest]) -> tuple[list[Diagnostic], 
     return notes, faults
 
 
+def _required(manifest: Manifest) -> frozenset[str]:
+    """What the cases of a suite need of the compiler, selected or not: the program has them all."""
+    return frozenset(name for case in manifest.cases for name in case.get("requires", ()))
+
+
+def _provided(manifests: Sequence[Manifest], toolchain: Toolchain, headers: Headers) -> frozenset[str]:
+    """What the compiler has of that which the suites need."""
+    required = frozenset[str]().union(*map(_required, manifests))
+    if "bfloat16" in required and probe.has_bfloat16(toolchain.compiler, headers):
+        return frozenset({"bfloat16"})
+    return frozenset()
+
+
+def _kind(manifest: Manifest, pristine: bool, present: frozenset[str], provided: frozenset[str]) -> runtime.Kind:
+    """How the program of a suite is built."""
+    defects_of_headers = frozenset() if pristine else present
+    bfloat16 = "bfloat16" in provided & _required(manifest)
+    return runtime.Kind(str(manifest.suite["mode"]), pristine, defects_of_headers, bfloat16)
+
+
 def _build(
     place: Place,
     sources: list[build.Source],
     toolchain: Toolchain,
     headers: Headers,
-    pristine: bool,
-    present: frozenset[str],
     jobs: int,
     fail_fast: bool,
     progress: Progress,
 ) -> dict[str, Diagnostic]:
     """Faults by suite; once more from the start where a precompiled header has gone stale."""
-    kinds = {mode: runtime.Kind(mode, pristine, frozenset() if pristine else present) for _, _, mode in sources}
+    kinds = dict.fromkeys(kind for _, _, kind in sources)
     for last in (False, True):
-        runtimes = {
-            mode: runtime.prepare(kind, toolchain.compiler, headers, progress.line) for mode, kind in kinds.items()
-        }
+        runtimes = {kind: runtime.prepare(kind, toolchain.compiler, headers, progress.line) for kind in kinds}
         faults = build.build(
             place, sources, runtimes, toolchain, jobs=jobs, fail_fast=fail_fast, progress=progress.line
         )

@@ -1,4 +1,7 @@
-"""Learns which known defects the headers at hand have, by running pto-isa's own functions."""
+"""Learns what the headers at hand have: which known defects, and a bfloat16 with this compiler.
+
+Programs are run for it that use pto-isa's own functions and types.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,62 @@ from ptogen.backend.compile import Compiler
 from ptogen.backend.defects import known
 from ptogen.backend.headers import Headers
 from ptogen.errors import Diagnostic, PtogenError
+
+BFLOAT16 = """\
+#include <cstdint>
+#include <cstring>
+
+#include <pto/pto-inst.hpp>
+
+static_assert(sizeof(bfloat16_t) == 2);
+
+struct Known {
+    float value;
+    std::uint16_t bits;
+};
+
+// The last three are rounded: two ties, which go to the even one, and one beyond the end.
+constexpr Known kKnown[] = {{0.0f, 0},          {1.5f, 0x3fc0},        {-3.140625f, 0xc049},  {0x1p-133f, 1},
+                            {0x1.fep127f, 0x7f7f}, {0x1.01p0f, 0x3f80}, {0x1.03p0f, 0x3f82}, {0x1.ffp127f, 0x7f80}};
+
+int main()
+{
+    for (const Known& known : kKnown) {
+        volatile float value = known.value;
+        const bfloat16_t stored = static_cast<bfloat16_t>(value);
+        std::uint16_t bits = 0;
+        std::memcpy(&bits, &stored, sizeof(bits));
+        if (bits != known.bits) {
+            return 1;
+        }
+    }
+    return 0;
+}
+"""
+
+
+def has_bfloat16(compiler: Compiler, headers: Headers) -> bool:
+    """Whether ``bfloat16_t`` is one, bit for bit, with the options for it (``compile.BFLOAT16``).
+
+    In C++20 it is another type of two bytes. g++ has ``std::bfloat16_t`` from 13 on, but the headers only believe one
+    that says C++23 in full, as 14 does. Success is remembered, failure is tried again next time: it is quick.
+    """
+    key = cache.digest(
+        *compiler.command, compiler.version, str(headers.include), headers.digest, *compile.BFLOAT16, BFLOAT16
+    )
+    memory = cache.root() / "probes" / f"bfloat16-{key}.json"
+    if cache.remembered(memory) == {"bfloat16": True}:
+        return True
+    with tempfile.TemporaryDirectory(prefix="ptogen-") as temporary:
+        source, binary = Path(temporary) / "bfloat16.cpp", Path(temporary) / "bfloat16"
+        source.write_text(BFLOAT16, encoding="utf-8")
+        options = [*compile.BFLOAT16, "-Wfatal-errors", *compile.include_options(compiler, headers.include)]
+        if compile.compile_program(compiler, source, binary, options).returncode != 0:
+            return False
+        if subprocess.run([binary], stdin=subprocess.DEVNULL, capture_output=True).returncode != 0:
+            return False
+    cache.remember(memory, {"bfloat16": True})
+    return True
 
 
 def present(compiler: Compiler, headers: Headers) -> frozenset[str]:

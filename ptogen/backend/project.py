@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ptogen.backend import cache
-from ptogen.backend.runtime import Runtime
+from ptogen.backend.runtime import Kind, Runtime
 
 HEAD = """\
 # Written by ptogen.
@@ -88,17 +88,17 @@ class Place:
         return self.work(key) / "bin" / "program"
 
 
-def write(place: Place, suites: Iterable[tuple[str, Path, str]], runtimes: Mapping[str, Runtime]) -> bool:
+def write(place: Place, suites: Iterable[tuple[str, Path, Kind]], runtimes: Mapping[Kind, Runtime]) -> bool:
     """Writes the project unless it already stands there; says whether it changed.
 
     Args:
         place: of the build.
-        suites: key, ST directory and mode of each.
-        runtimes: by mode.
+        suites: key, ST directory and kind of each.
+        runtimes: by kind.
     """
     text = HEAD
-    for key, source, mode in suites:
-        runtime = runtimes[mode]
+    for key, source, kind in suites:
+        runtime = runtimes[kind]
         options = " ".join(_quoted(option) for option in _grouped(runtime.options))
         text += SUITE.format(
             key=key,

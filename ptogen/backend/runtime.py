@@ -33,11 +33,13 @@ class Kind:
         mode: ``manual`` or ``auto``.
         pristine: none of pto-isa's simulator functions is replaced.
         defects: known defects that the headers have; of no account where pristine.
+        bfloat16: ``bfloat16_t`` is one, and no placeholder.
     """
 
     mode: str
     pristine: bool
     defects: frozenset[str]
+    bfloat16: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ def options_of(kind: Kind, compiler: Compiler, headers: Headers) -> list[str]:
         defines += probe.macros(kind.defects)
         folders = ("simulator", "host")
     includes = compile.include_options(compiler, headers.include, folders)
-    return [*compile.OPTIONS, *compile.PREINCLUDES, *defines, *includes]
+    standard = compile.BFLOAT16 if kind.bfloat16 else (compiler.standard,)
+    return [*standard, *compile.OPTIONS, *compile.PREINCLUDES, *defines, *includes]
 
 
 def prepare(
@@ -85,7 +88,7 @@ def prepare(
             # Built where it stays, because clang++ writes the header's own path into its output.
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
-            progress(f"compiling the pto-isa headers once for {kind.mode} mode")
+            progress(f"compiling the pto-isa headers once for {kind.mode} mode{' with bfloat16' * kind.bfloat16}")
             _build(folder, compiler, options)
         complete.touch()
     if compiler.kind == "clang":

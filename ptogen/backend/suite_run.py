@@ -42,6 +42,7 @@ class Job:
         pristine: whether upstream's own simulator is at work.
         present: known defects that the headers have.
         timeout: seconds for one case; gen_data.py gets as many for each case of its suite.
+        provided: what the program has of that which cases require.
     """
 
     manifest: Manifest
@@ -51,6 +52,7 @@ class Job:
     pristine: bool
     present: frozenset[str]
     timeout: float
+    provided: frozenset[str] = frozenset()
 
     def facts(self, case: str) -> Mapping[str, Any]:
         """What the manifest says of a case."""
@@ -65,8 +67,8 @@ class Job:
         return tuple(self.facts(case).get("defects", ()))
 
     def lacks(self, case: str) -> tuple[str, ...]:
-        """What the case needs of the compiler and does not get: in C++20 ``bfloat16`` is a placeholder."""
-        return tuple(self.facts(case).get("requires", ()))
+        """What the case needs of the compiler and does not get: ``bfloat16`` may be a placeholder."""
+        return tuple(name for name in self.facts(case).get("requires", ()) if name not in self.provided)
 
 
 class Stop:
@@ -201,7 +203,7 @@ def _judge(job: Job, case: str, found: CaseRun, stopped: bool) -> CaseResult:
     if found.status == "passed":
         return CaseResult(case, Outcome.PASSED, found.seconds, defects=defects)
     if job.lacks(case):
-        outcome, reason = Outcome.NOT_RUN, f"compiler: {', '.join(job.lacks(case))} is not there"
+        outcome, reason = Outcome.NOT_RUN, f"the compiler has no {', '.join(job.lacks(case))}"
     elif found.status == "skipped":
         outcome, reason = Outcome.NOT_RUN, "skipped by the program"
     elif found.status == "missing" and stopped:

@@ -47,7 +47,8 @@ def list_(pto_isa: str | None, compiler: str | None, format_: str) -> None:
     else:
         rows.append(("pto-isa headers", headers["version"] or "found", f"{headers['include']} ({headers['origin']})"))
     for row in data["compilers"]:
-        rows.append((f"compiler {row['name']}", row["fault"] or "works", row["version"] or ""))
+        works = f"works, {'with' if row['bfloat16'] else 'without'} bfloat16"
+        rows.append((f"compiler {row['name']}", row["fault"] or works, row["version"] or ""))
     for name, package in (("clang++", "clang"), ("g++", "g++")) if not data["compilers"] else ():
         rows.append((f"compiler {name}", "not found", f"apt: {package}"))
     for row in data["tools"]:
@@ -64,7 +65,7 @@ def list_(pto_isa: str | None, compiler: str | None, format_: str) -> None:
 
 def _look(pto_isa: str | None, compiler: str | None) -> dict[str, Any]:
     """Everything as JSON-ready data; what cannot be learnt without headers or a compiler is left out."""
-    from ptogen.backend import headers, toolchain
+    from ptogen.backend import headers, probe, toolchain
     from ptogen.errors import PtogenError
 
     found: Headers | None = None
@@ -90,6 +91,9 @@ def _look(pto_isa: str | None, compiler: str | None) -> dict[str, Any]:
                 "path": " ".join(attempt.compiler.command) if attempt.compiler else None,
                 "version": attempt.compiler.version if attempt.compiler else None,
                 "fault": attempt.fault or None,
+                "bfloat16": bool(
+                    found and attempt.compiler and not attempt.fault and probe.has_bfloat16(attempt.compiler, found)
+                ),
                 "chosen": attempt.compiler is not None and attempt.compiler == chosen,
             }
             for attempt in attempts

@@ -20,6 +20,7 @@ def make_tree(
     mode: str = "manual",
     op: str = "tsort32",
     defects: dict[str, list[str]] | None = None,
+    requires: dict[str, list[str]] | None = None,
     edit: Callable[[Path], None] = lambda directory: None,
 ) -> Path:
     """A tree with one suite as ptogen would have written it; ``edit`` changes it before the hashes are taken."""
@@ -43,7 +44,15 @@ def make_tree(
             "templates": "",
         },
         "directory": directory,
-        "cases": [{"name": case, "fields": {}, "defects": (defects or {}).get(case, [])} for case in cases],
+        "cases": [
+            {
+                "name": case,
+                "fields": {},
+                "defects": (defects or {}).get(case, []),
+                "requires": (requires or {}).get(case, []),
+            }
+            for case in cases
+        ],
         "files": files,
     }
     (root / ".ptogen").mkdir(exist_ok=True)

@@ -146,7 +146,7 @@ def test_backend_list(ptogen, headers, toolchain):
     assert [row["path"] for row in data["compilers"] if row["chosen"]][0] == toolchain.compiler.command[0]
     assert [row["name"] for row in data["tools"] if row["place"]] == ["cmake", "ninja", "GoogleTest"]
     present = probe.present(toolchain.compiler, headers)
-    assert {row["id"] for row in data["defects"] if row["present"]} == {one for one in present if "TSORT32" in one}
+    assert {row["id"] for row in data["defects"] if row["present"]} == present
     shown = ptogen("backend", "list").stdout
     assert "pto-isa headers" in shown and "works" in shown and "TSORT32_HALF_BLOCKS" in shown
 

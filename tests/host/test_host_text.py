@@ -68,7 +68,7 @@ def test_the_simulator_build_compiles_cleanly_and_judges_alike(
     new_workplace: Callable[[pathlib.Path], Workplace],
 ) -> None:
     includes = [f"-isystem{OVERLAY / 'compiler'}"] if toolchain.compiler.needs_overlay else []
-    options = ["-std=c++20", "-D__CPU_SIM", *FORCED, *includes, f"-isystem{headers.include}"]
+    options = [toolchain.compiler.standard, "-D__CPU_SIM", *FORCED, *includes, f"-isystem{headers.include}"]
     workplace = new_workplace(compile_host(tmp_path / "program", toolchain.compiler.command, *options))
     done = workplace.run()
     assert done.returncode == 0, done.stdout

@@ -107,7 +107,15 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_kernel_compiles_without_a_warning_for_the_simulator(
     define: tuple[str, ...], kernel: Path, headers: Headers, toolchain: Toolchain
 ) -> None:
-    options = ["-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", "-D__CPU_SIM", *define]
+    options = [
+        toolchain.compiler.standard,
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wno-deprecated-declarations",
+        "-D__CPU_SIM",
+        *define,
+    ]
     options += include_options(toolchain.compiler, headers.include)
     subprocess.run([*toolchain.compiler.command, *PREINCLUDES, *options, "-fsyntax-only", str(kernel)], check=True)
 

@@ -107,7 +107,7 @@ def test_the_same_bytes_whatever_the_hash_seed_the_folder_and_the_output(tmp_pat
     assert trees[0] and trees[0] == trees[1] == trees[2]
 
 
-SIM = ("-std=c++20", "-include", "stdint.h", "-include", "stddef.h", "-D__CPU_SIM")
+SIM = ("-include", "stdint.h", "-include", "stddef.h", "-D__CPU_SIM")
 
 
 @pytest.mark.parametrize("define", [(), ("-D__PTO_AUTO__",)], ids=["manual", "auto"])
@@ -118,6 +118,7 @@ def test_the_kernel_compiles_unchanged_for_the_simulator(platform, define, heade
     source = tmp_path / "kernel.cpp"
     source.write_text(kernel(rendered(platform)))
     options = [
+        toolchain.compiler.standard,
         *SIM,
         *define,
         "-Wall",
@@ -139,7 +140,7 @@ def test_the_kernel_compiles_unchanged_against_the_a2a3_headers(mode, headers, t
     include = download.include_folder() or headers.include
     options = [
         "-std=c++23",
-        *SIM[1:5],
+        *SIM[:4],
         "-D__COSTMODEL",
         "-D__NPU_ARCH__=2201",
         "-DPTO_COMM_NOT_SUPPORTED",

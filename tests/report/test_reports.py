@@ -22,7 +22,7 @@ def make_report(**changes) -> CheckReport:
         CaseResult("bad", Outcome.FAILED, 0.5, None, "the test failed", ("row 1: <5> & \x1b[31m\x00", "[bold]x[/]")),
         CaseResult("gone", Outcome.FAILED, 0.0, "PTG506", "ended by SIGSEGV"),
         CaseResult("known", Outcome.KNOWN_DEFECT, 0.1, None, "OP_WRONG", defects=("OP_WRONG",)),
-        CaseResult("other", Outcome.NOT_RUN, reason="compiler: bfloat16 is not there"),
+        CaseResult("other", Outcome.NOT_RUN, reason="the compiler has no bfloat16"),
     )
     suite = SuiteResult("a5-op", "op", "a5", "manual", "OPTest", "tests/op", cases, (Calls("OP", 3, {"OP_WRONG": 4}),))
     rows = (
@@ -45,7 +45,7 @@ def test_text_says_everything():
     assert "1 passed, 2 failed, 1 known-defect, 1 not-run" in out
     assert "3 by pto-isa, 4 by ptogen's corrections" in out
     assert "failed a5-op.gone: PTG506: ended by SIGSEGV" in out
-    assert "compiler: bfloat16 is not there" in out
+    assert "the compiler has no bfloat16" in out
     assert "OP_OLD (2 cases, vanished: these headers no longer have it)" in out
     assert "    [bold]x[/]\n" in out, "what a program prints is no markup"
 
