@@ -25,7 +25,8 @@ def page() -> str:
         "status 2. A note changes no status.",
         "",
         "`ptogen check` also gives codes to cases: PTG505 where the suite does not build, PTG506 where its program or",
-        "its gen_data.py ends without a result, PTG100 where files of the suite cannot be read. Such a case has failed and",
+        "its gen_data.py ends without a result, PTG100 where files of the suite cannot be read. Such a case has "
+        "failed and",
         "the others run on, so the status is 1; it is 2 where the code stands for the whole run.",
     ]
     for prefix, title in GROUPS.items():

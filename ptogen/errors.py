@@ -1,6 +1,7 @@
 """What ptogen says when something is wrong: one shape for every message, one table of codes.
 
-A message names the place, the fact, the numbers and a way out. Codes are stable; ``docs/codes.md`` is made from :data:`CODES`.
+A message names the place, the fact, the numbers and a way out. Codes are stable; ``docs/codes.md`` is made from
+:data:`CODES`.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ CODES: dict[str, str] = {
     "PTG403": "two tiles overlap while both are live",
     "PTG404": "an instruction reaches past the end of its tile",
     "PTG405": "an access lies outside its GM tensor",
+    "PTG406": "a tile lies in bytes that an instruction uses by itself",
     "PTG411": "read-after-write race",
     "PTG412": "write-after-read race",
     "PTG413": "write-after-write race",
@@ -63,6 +65,8 @@ CODES: dict[str, str] = {
     "PTG424": "an event id or pipe that the platform does not have, or that an instruction uses inside",
     "PTG431": "bytes are read that nobody wrote",
     "PTG441": "an instruction would run into a defect of its header",
+    "PTG442": "an instruction that the checkers do not know",
+    "PTG451": "a recording is incomplete",
     "PTG501": "the pto-isa headers are missing",
     "PTG502": "no compiler that works was found",
     "PTG503": "the pto-isa headers cannot be downloaded",
@@ -82,7 +86,7 @@ class Position:
     column: int = 0
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part)
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,8 @@ class Diagnostic:
         lines = [f"{place}{self.severity} {self.code}: {self.message}"]
         lines += [f"    {line}" for line in self.details]
         if self.hint:
-            lines += [f"  hint: {self.hint.splitlines()[0]}"] + [f"        {line}" for line in self.hint.splitlines()[1:]]
+            first, *more = self.hint.splitlines()
+            lines += [f"  hint: {first}", *(f"        {line}" for line in more)]
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, object]:

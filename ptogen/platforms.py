@@ -14,8 +14,11 @@ class Pipe(str, Enum):
 
     S = "PIPE_S"
     V = "PIPE_V"
+    M = "PIPE_M"
+    MTE1 = "PIPE_MTE1"
     MTE2 = "PIPE_MTE2"
     MTE3 = "PIPE_MTE3"
+    FIX = "PIPE_FIX"
 
     def __str__(self) -> str:
         return self.value
@@ -34,6 +37,7 @@ class Platform:
         modes: what the spec's ``mode`` may be.
         event_ids: event ids of each pair of pipes (``EVENT_ID_MAX`` in ``pto/common/event.hpp``).
         note: where the row comes from.
+        ub_most: the largest capacity that one source states, where sources differ.
     """
 
     name: str
@@ -44,13 +48,14 @@ class Platform:
     note: str
     modes: tuple[str, ...] = ("manual", "auto")
     event_ids: int = 8
+    ub_most: int | None = None
 
     def __str__(self) -> str:
         return self.name
 
 
-def _npu(name: str, family: str, ub_bytes: int, folder: str, note: str) -> Platform:
-    return Platform(name, family, ub_bytes, f"tests/npu/{folder}/src/st/testcase", "pto_vec_st", note)
+def _npu(name: str, family: str, ub_bytes: int, folder: str, note: str, ub_most: int | None = None) -> Platform:
+    return Platform(name, family, ub_bytes, f"tests/npu/{folder}/src/st/testcase", "pto_vec_st", note, ub_most=ub_most)
 
 
 PLATFORMS: dict[str, Platform] = {
@@ -60,10 +65,14 @@ PLATFORMS: dict[str, Platform] = {
         _npu(
             "a5", "a5", 253_952, "a5",
             "Ascend 950; UB: the headers say 262,144 B, two other tools 253,952 B: the smaller holds on both",
+            262_144,
         ),
         _npu("kirin9030", "a5", 131_072, "kirin9030", "Kirin 9030; a5 vector headers; UB: buffer_limits.hpp, 128 KiB"),
         _npu("kirinx90", "a5", 131_072, "kirinX90", "Kirin X90; a5 vector headers; UB: buffer_limits.hpp, 128 KiB"),
-        _npu("kirindev0000", "a5", 131_072, "kirinDev0000", "Kirin Dev0000; a5 vector headers; UB: buffer_limits.hpp, 128 KiB"),
+        _npu(
+            "kirindev0000", "a5", 131_072, "kirinDev0000",
+            "Kirin Dev0000; a5 vector headers; UB: buffer_limits.hpp, 128 KiB",
+        ),
         Platform(
             "cpu", "cpu", 196_608, "tests/cpu/st/testcase", "pto_cpu_sim_st",
             "the CPU simulator as the target itself; UB: pto/cpu/NPUMemoryModel.hpp, 192 KiB",

@@ -11,27 +11,47 @@ from ptogen.check.memcheck import memcheck
 from ptogen.check.racecheck import racecheck
 from ptogen.check.replay import replay
 from ptogen.check.synccheck import synccheck
-from ptogen.check.trace import trace
+from ptogen.check.trace import Trace, trace
 from ptogen.errors import PtogenError
 from ptogen.ops.base import Op
 from ptogen.plan.model import KernelPlan
-from ptogen.platforms import Platform
+from ptogen.platforms import Pipe, Platform
 from ptogen.spec.model import Suite
 from ptogen.steps import Step
 
 
 def check(plan: KernelPlan, op: Op, platform: Platform) -> list[Finding]:
-    """Everything that is wrong with a plan, by checker: memory, flags, races, uninitialised bytes; empty for a sound one."""
-    events = trace(plan, op, platform)
-    findings = memcheck(plan, events)
-    if plan.mode == "manual":
-        outcome = replay(events)
-        findings += synccheck(events, outcome, platform) + racecheck(events, outcome)
-    return findings + initcheck(plan, events)
+    """Everything that is wrong with a plan, by checker: memory, flags, races, uninitialised bytes; empty for a sound
+    one."""
+    return check_trace(trace(plan, op, platform), platform)
+
+
+def check_trace(
+    run: Trace,
+    platform: Platform,
+    *,
+    declared: bool = True,
+    in_order: frozenset[Pipe] = frozenset(),
+    flags: bool = True,
+) -> list[Finding]:
+    """Everything that is wrong with a run of a kernel on one core.
+
+    Args:
+        run: of a plan or from a recording.
+        platform: whose rules hold.
+        declared: see :func:`ptogen.check.memcheck.memcheck`.
+        in_order: see :func:`ptogen.check.racecheck.racecheck`.
+        flags: whether flags and races count; not on a platform that runs one instruction after the other.
+    """
+    findings = memcheck(run, declared)
+    if run.addressed and flags:
+        outcome = replay(run.events)
+        findings += synccheck(run, outcome, platform) + racecheck(run, outcome, in_order)
+    return findings + initcheck(run)
 
 
 def check_suite(suite: Suite, plans: Sequence[KernelPlan]) -> None:
-    """Judge every plan of a suite.
+    """Judge every plan of a suite; a plan is held to every document, so whatever is found refuses it.
 
     Raises:
         PtogenError: the findings of all plans, at the case, or at the pinned address, that they concern.

@@ -31,6 +31,9 @@ class Finding:
         steps: the steps concerned, as text, the earlier one first.
         operand: the operand to point at in the spec, where there is one.
         hint: what would mend it.
+        severity: ``error`` where a wrong result or a fault is possible, ``warning`` where declared ranges collide but
+            nothing live does, ``note`` for a rule of one document that others do not state.
+        positions: of the steps in the source, where they have one.
     """
 
     code: str
@@ -39,9 +42,11 @@ class Finding:
     steps: tuple[str, ...] = ()
     operand: str | None = None
     hint: str | None = None
+    severity: str = "error"
+    positions: tuple[Position, ...] = ()
 
     def diagnostic(self, position: Position | None) -> Diagnostic:
         ranges = [str(one) for one in self.ranges if str(one) not in self.message]
         details = [f"bytes: {', '.join(ranges)}"] if ranges else []
         details += [f"step: {step}" for step in self.steps]
-        return Diagnostic(self.code, self.message, position, tuple(details), self.hint)
+        return Diagnostic(self.code, self.message, position, tuple(details), self.hint, self.severity)

@@ -1,12 +1,17 @@
 """A replay of the pipes with vector clocks: what each step can rely on, whatever the timing.
 
-Pipes run their queues in order; a step may start before the one ahead of it has ended. A set fires when everything ahead of it in its queue has
-ended; a wait holds its queue until then. The n-th wait on a flag takes the n-th set, so the outcome does not depend on timing.
-"""
+Pipes run their queues in order; a step may start before the one ahead of it has ended. A set fires when everything
+ahead of it in its queue has ended; a wait holds its queue until then. The n-th wait on a flag takes the n-th set, so
+the outcome does not depend on timing.
+
+PIPE_S is the scalar unit, which also fills the queues of the others: what stands behind one of its steps is issued
+only after that step has started, so a wait of PIPE_S or a pipe_barrier(PIPE_ALL) holds them all. Its own steps end in
+order, but later than the next one is issued."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ptogen.check.trace import Event
@@ -45,7 +50,7 @@ class Replay:
     unsafe: tuple[tuple[Event, Event], ...]
 
 
-def replay(events: list[Event]) -> Replay:
+def replay(events: Sequence[Event]) -> Replay:
     """Run the queues until nothing can move."""
     queues: dict[Pipe, list[tuple[int, Event]]] = {pipe: [] for pipe in Pipe}
     for order, event in enumerate(events):
@@ -55,10 +60,12 @@ def replay(events: list[Event]) -> Replay:
     sets: dict[Flag, list[tuple[Event, dict[Pipe, int]]]] = {}
     waits: dict[Flag, list[int]] = {}
     waits_ahead: dict[Flag, list[int]] = {}
-    for pipe, queue in queues.items():
+    scalar = [order for order, _ in queues[Pipe.S]]
+    for queue in queues.values():
         for place, (_, event) in enumerate(queue):
             if event.waits and event.flag:
                 waits_ahead.setdefault(event.flag, []).append(place)
+    seen_by_scalar: list[dict[Pipe, int]] = []
     issued: list[Issued] = []
     unsafe: list[tuple[Event, Event]] = []
     moved = True
@@ -68,6 +75,17 @@ def replay(events: list[Event]) -> Replay:
             while heads[pipe] < len(queue):
                 place = heads[pipe]
                 order, event = queue[place]
+                if pipe is not Pipe.S and heads[Pipe.S] < len(scalar) and scalar[heads[Pipe.S]] < order:
+                    break
+                if event.everything:
+                    if any(
+                        heads[other] < len(queues[other]) and queues[other][heads[other]][0] < order for other in Pipe
+                    ):
+                        break
+                    known[pipe] = {other: heads[other] - (other is not pipe) for other in Pipe}
+                elif pipe is not Pipe.S and bisect_left(scalar, order):
+                    behind = seen_by_scalar[bisect_left(scalar, order) - 1]
+                    known[pipe] = {other: max(known[pipe][other], behind[other]) for other in Pipe}
                 flag = event.flag
                 if event.waits and flag:
                     taken = waits.setdefault(flag, [])
@@ -81,14 +99,22 @@ def replay(events: list[Event]) -> Replay:
                     if earlier:
                         ahead = waits_ahead.get(flag, [])
                         passed = ahead[len(earlier) - 1] if len(ahead) >= len(earlier) else len(queues[flag[1]])
-                        if known[pipe][flag[1]] < passed:
+                        # A wait of PIPE_S that stands before the set in the program is over when the set is issued.
+                        issued_behind = flag[1] is Pipe.S and passed < len(scalar) and scalar[passed] < order
+                        if known[pipe][flag[1]] < passed and not issued_behind:
                             unsafe.append((event, earlier[-1][0]))
                     earlier.append((event, {**known[pipe], pipe: place}))
                 elif event.barrier:
                     known[pipe] = {**known[pipe], pipe: place}
                 issued.append(Issued(event, order, place, dict(known[pipe])))
+                if pipe is Pipe.S:
+                    seen_by_scalar.append(dict(known[pipe]))
                 heads[pipe] += 1
                 moved = True
-    stuck = tuple(queue[heads[pipe]][1] for pipe, queue in queues.items() if heads[pipe] < len(queue))
+    held = (queue[heads[pipe]][1] for pipe, queue in queues.items() if heads[pipe] < len(queue))
+    # What only stands behind a wait that is stuck is not stuck itself.
+    stuck = tuple(
+        event for event in held if event.waits and len(waits.get(event.flag, ())) >= len(sets.get(event.flag, ()))
+    )
     unwaited = tuple(event for flag, done in sets.items() for event, _ in done[len(waits.get(flag, ())) :])
     return Replay(tuple(issued), stuck, unwaited, tuple(unsafe))

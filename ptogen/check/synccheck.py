@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ptogen.check.finding import Finding
 from ptogen.check.replay import Replay
-from ptogen.check.trace import Event
+from ptogen.check.trace import Event, Trace
+from ptogen.errors import Position
 from ptogen.platforms import Platform
 
 
-def synccheck(events: list[Event], replay: Replay, platform: Platform) -> list[Finding]:
+def synccheck(trace: Trace, replay: Replay, platform: Platform) -> list[Finding]:
     """PTG421 to PTG424."""
     findings = [
-        Finding("PTG422", f"nothing ever sets the flag that {_flag(event)} waits for", steps=(event.label,), hint="add the set_flag")
+        Finding(
+            "PTG422",
+            f"nothing ever sets the flag that {_flag(event)} waits for",
+            steps=(event.label,),
+            hint="add the set_flag",
+            positions=_positions(event),
+        )
         for event in replay.stuck
     ]
     findings += [
-        Finding("PTG421", f"{_flag(event)} is set and never waited for", steps=(event.label,), hint="add the wait_flag")
+        Finding(
+            "PTG421",
+            f"{_flag(event)} is set and never waited for",
+            steps=(event.label,),
+            hint="add the wait_flag",
+            positions=_positions(event),
+        )
         for event in replay.unwaited
     ]
     findings += [
@@ -24,10 +39,23 @@ def synccheck(events: list[Event], replay: Replay, platform: Platform) -> list[F
             f"{_flag(event)} is set again while the set before it may still be waiting to be taken",
             steps=(earlier.label, event.label),
             hint="use another event id, or let the waiting pipe signal back first",
+            positions=_positions(event, earlier),
         )
         for event, earlier in replay.unsafe
     ]
-    return findings + _ids(events, platform)
+    return _one_a_place(findings) + _ids(trace.events, platform)
+
+
+def _one_a_place(findings: list[Finding]) -> list[Finding]:
+    """The first finding of each kind for the same steps of the source, whatever the turn of a loop."""
+    first: dict[tuple[str, ...], Finding] = {}
+    for finding in findings:
+        first.setdefault((finding.code, *(step.split(" ", 1)[0] for step in finding.steps)), finding)
+    return list(first.values())
+
+
+def _positions(*events: Event) -> tuple[Position, ...]:
+    return tuple(event.position for event in events if event.position)
 
 
 def _flag(event: Event) -> str:
@@ -36,7 +64,7 @@ def _flag(event: Event) -> str:
     return f"{source} -> {target} EVENT_ID{number}"
 
 
-def _ids(events: list[Event], platform: Platform) -> list[Finding]:
+def _ids(events: Sequence[Event], platform: Platform) -> list[Finding]:
     findings: dict[tuple, Finding] = {}
     pending: dict[tuple, Event] = {}
     for event in events:
@@ -44,10 +72,14 @@ def _ids(events: list[Event], platform: Platform) -> list[Finding]:
             source, target, number = event.flag
             if not 0 <= number < platform.event_ids:
                 message = f"{_flag(event)}: {platform} has the event ids 0 to {platform.event_ids - 1}"
-                findings.setdefault((event.flag, "id"), Finding("PTG424", message, steps=(event.label,)))
+                findings.setdefault(
+                    (event.flag, "id"), Finding("PTG424", message, steps=(event.label,), positions=_positions(event))
+                )
             if source is target:
                 message = f"a flag from {source} to itself orders nothing; pipe_barrier does"
-                findings.setdefault((event.flag, "self"), Finding("PTG424", message, steps=(event.label,)))
+                findings.setdefault(
+                    (event.flag, "self"), Finding("PTG424", message, steps=(event.label,), positions=_positions(event))
+                )
             if event.sets:
                 pending[event.flag] = event
             else:
@@ -55,6 +87,12 @@ def _ids(events: list[Event], platform: Platform) -> list[Finding]:
         for used in event.effects.events if event.effects else ():
             if used in pending:
                 message = f"{event.label} uses {_flag(pending[used])} itself while it is set"
-                found = Finding("PTG424", message, steps=(pending[used].label, event.label), hint="use another event id")
-                findings.setdefault((used, event.label), found)
+                found = Finding(
+                    "PTG424",
+                    message,
+                    steps=(pending[used].label, event.label),
+                    hint="use another event id",
+                    positions=_positions(event, pending[used]),
+                )
+                findings.setdefault((used, event.place), found)
     return list(findings.values())

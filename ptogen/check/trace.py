@@ -1,11 +1,16 @@
-"""A plan as a checker sees it: the steps in the order of issue, loops run, with the bytes that the headers really touch."""
+"""A program as the checkers see it: the steps in the order of issue, with the bytes that the headers really touch.
+
+It is made of a plan here and of a recording in :mod:`ptogen.check.recording`; nothing behind it knows which.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ptogen.check.finding import ByteRange
-from ptogen.ops.base import Access, Effects, Op, Region
+from ptogen.errors import Position
+from ptogen.ops.base import Access, Effects, Op, Region, Role
 from ptogen.ops.move import load_effects, store_effects
 from ptogen.plan.model import (
     Barrier,
@@ -33,7 +38,7 @@ class Touch:
         memory: ``UB`` or the name of a GM tensor.
         name: the tile, or the tensor again.
         region: absolute byte addresses.
-        writes, defined: as in :class:`ptogen.ops.base.Access`.
+        writes, defined, sure: as in :class:`ptogen.ops.base.Access`.
     """
 
     memory: str
@@ -41,6 +46,7 @@ class Touch:
     region: Region
     writes: bool
     defined: bool
+    sure: bool = True
 
     @property
     def range(self) -> ByteRange:
@@ -52,13 +58,16 @@ class Event:
     """One issued step.
 
     Attributes:
-        label: the step in words, loop turns included.
+        label: the step in words, its place first.
         pipe: the pipe whose queue it stands in: for a set the source, for a wait the destination.
         touches: bytes, in the order in which the step touches them.
         flag: (source, destination, event id) of a set or wait.
         sets, waits, barrier: which kind of synchronisation it is, if any.
-        effects, windows: of an instruction, load or store: what its header does, and the (operand, window) it does that to.
+        everything: of a barrier, whether it holds every pipe (PIPE_ALL); it then stands in PIPE_S.
+        effects, tiles: of an instruction, load or store: what its header does, and the (operand, tile) it does that to.
         origins: absolute address of each operand.
+        buffered: whether it writes dst only after it has read every source.
+        position: where it stands in a source file, if it does.
     """
 
     label: str
@@ -68,13 +77,89 @@ class Event:
     sets: bool = False
     waits: bool = False
     barrier: bool = False
+    everything: bool = False
     effects: Effects | None = None
-    windows: tuple[tuple[str, Window], ...] = ()
+    tiles: tuple[tuple[str, str], ...] = ()
     origins: tuple[tuple[str, int], ...] = field(default=())
+    buffered: bool = False
+    position: Position | None = None
+
+    @property
+    def place(self) -> str:
+        """Its place in the program, whatever the turn of a loop."""
+        return self.label.split(" ", 1)[0]
 
 
-def trace(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
-    """Every event of a run of the plan."""
+@dataclass(frozen=True)
+class Buffer:
+    """A tile in UB: bytes ``start`` to ``end``; ``operand`` is the ISA operand it serves, ``align`` what it was
+    planned with."""
+
+    name: str
+    start: int
+    end: int
+    operand: str | None = None
+    align: int = 32
+
+    @property
+    def bytes(self) -> int:
+        return self.end - self.start
+
+    @property
+    def range(self) -> ByteRange:
+        return ByteRange(self.name, UB, self.start, self.end)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A run of a kernel on one core.
+
+    Attributes:
+        events: in the order of issue.
+        buffers: tiles by name.
+        tensors: bytes of each GM tensor by name, None where unknown.
+        inputs: tensors that the host filled.
+        outputs: what the kernel has to write.
+        ub_bytes: capacity that holds on every source; ``ub_most`` is the largest that one source states.
+        addressed: whether addresses are the kernel's own (manual) and not the compiler's (auto).
+    """
+
+    events: tuple[Event, ...]
+    buffers: Mapping[str, Buffer]
+    tensors: Mapping[str, int | None]
+    inputs: frozenset[str]
+    outputs: tuple[Touch, ...]
+    ub_bytes: int
+    ub_most: int
+    addressed: bool = True
+
+
+def trace(plan: KernelPlan, op: Op, platform: Platform) -> Trace:
+    """A run of the plan."""
+    outputs = tuple(
+        Touch(
+            tensor.name,
+            tensor.name,
+            Region(0, tensor.valid_cols * tensor.dtype.bytes, tensor.valid_rows, tensor.cols * tensor.dtype.bytes),
+            writes=False,
+            defined=True,
+        )
+        for tensor in plan.tensors
+        if tensor.role is Role.OUT
+    )
+    return Trace(
+        tuple(_events(plan, op, platform)),
+        {tile.name: Buffer(tile.name, tile.offset, tile.end, tile.operand, tile.align) for tile in plan.tiles},
+        {tensor.name: tensor.bytes for tensor in plan.tensors},
+        frozenset(tensor.name for tensor in plan.tensors if tensor.role is Role.IN),
+        outputs,
+        plan.ub_bytes,
+        plan.ub_bytes,
+        plan.mode == "manual",
+    )
+
+
+def _events(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
     tiles = {tile.name: tile for tile in plan.tiles}
     tensors = {tensor.name: tensor for tensor in plan.tensors}
     effects_of: dict[int, Effects] = {}
@@ -109,19 +194,27 @@ def trace(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
                 tile = tiles[window.tile]
                 place = window.row.at(variables) * tile.cols + window.col.at(variables)
                 origin[operand] = tile.offset + place * tile.dtype.bytes
-            names = {operand: window.tile for operand, window in windows}
+            names = tuple((operand, window.tile) for operand, window in windows)
             found = effects(step)
-            touches = [_touch(access, names[access.operand], origin[access.operand]) for access in found.accesses]
+            touches = touches_of(found, dict(names), origin)
             if isinstance(step, (Load, Store)):
                 gm = step.src if isinstance(step, Load) else step.dst
                 assert isinstance(gm, GmWindow)
                 touches.append(_gm_touch(gm, tensors[gm.tensor], variables, isinstance(step, Store)))
             events.append(
-                Event(
-                    label, found.pipe, tuple(touches), effects=found, windows=windows, origins=tuple(origin.items())
-                )
+                Event(label, found.pipe, tuple(touches), effects=found, tiles=names, origins=tuple(origin.items()))
             )
     return events
+
+
+def touches_of(effects: Effects, names: Mapping[str, str], origins: Mapping[str, int]) -> list[Touch]:
+    """The bytes of UB that an instruction touches, given the tile and the address of each operand."""
+
+    def touch(access: Access) -> Touch:
+        region = access.region.shifted(origins[access.operand])
+        return Touch(UB, names[access.operand], region, access.writes, access.defined, access.sure)
+
+    return [touch(access) for access in effects.accesses if access.operand in names]
 
 
 def describe(step: Step, op: Op) -> str:
@@ -147,10 +240,6 @@ def _windows(step: Load | Store | Instruction) -> tuple[tuple[str, Window], ...]
     if isinstance(step, Store):
         return (("src", step.src),)
     return step.args
-
-
-def _touch(access: Access, name: str, origin: int) -> Touch:
-    return Touch(UB, name, access.region.shifted(origin), access.writes, access.defined)
 
 
 def _gm_touch(window: GmWindow, tensor, variables, writes: bool) -> Touch:

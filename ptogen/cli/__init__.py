@@ -29,6 +29,7 @@ SUMMARIES = {
     "plan": "Show the plan of each case: tiles, addresses, program.",
     "check": "Build, run and compare suites on a backend.",
     "clean": "Remove the suites that ptogen wrote.",
+    "sanitize": "Record what any PTO kernel does, and judge it.",
     "ops": "List the operations, or describe one.",
     "platforms": "List the platforms.",
     "schema": "Print the JSON Schema of the spec file, for editors.",

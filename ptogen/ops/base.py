@@ -195,13 +195,15 @@ class Access:
         writes: whether they are written.
         region: which bytes.
         defined: for a read, whether the value can reach a defined result; for a write, whether what is written is
-        defined.
+            defined.
+        sure: whether the bytes are known to be touched; otherwise this is the most that can be.
     """
 
     operand: str
     writes: bool
     region: Region
     defined: bool = True
+    sure: bool = True
 
 
 @dataclass(frozen=True)
@@ -214,6 +216,7 @@ class Effects:
         defects: why the header would go wrong on these arguments, in words; empty where it does not.
         events: (source pipe, destination pipe, event id) that it sets and waits for by itself.
         align: alignment in bytes that it needs of operands, where that is more than the 32 of every tile.
+        scratch: byte addresses of UB, start and end, that it uses without an operand.
     """
 
     pipe: Pipe
@@ -221,6 +224,7 @@ class Effects:
     defects: tuple[str, ...] = ()
     events: tuple[tuple[Pipe, Pipe, int], ...] = ()
     align: tuple[tuple[str, int], ...] = ()
+    scratch: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,10 @@
 A pipe starts its steps in order. A started step stays in flight until it ends, at any later moment; the next one may
 start before. A set is such a step: it ends, and sets the flag, once everything ahead of it in its pipe has ended. A
 wait needs the flag set and clears it; a barrier needs everything of its pipe ended.
+
+PIPE_S issues the steps of all pipes: none starts before every step of PIPE_S ahead of it in the program has. Steps of
+    PIPE_S end in order. A barrier
+of everything, in PIPE_S, needs every step ahead of it in the program ended.
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ def judge(events: Sequence[Event]) -> Verdict:
         (one, two)
         for one in range(len(events))
         for two in range(len(events))
-        if one != two and _conflict(events[one], events[two])
+        if one != two and not events[one].pipe is events[two].pipe is Pipe.S and _conflict(events[one], events[two])
     }
     verdict = Verdict()
     start = (tuple(0 for _ in pipes), frozenset(), frozenset())
@@ -56,11 +60,24 @@ def judge(events: Sequence[Event]) -> Verdict:
                 continue
             place = queues[pipe][heads[number]]
             event = events[place]
+            if pipe is not Pipe.S and any(
+                queues[Pipe.S][head:] and queues[Pipe.S][head] < place
+                for own, head in zip(pipes, heads, strict=False)
+                if own is Pipe.S
+            ):
+                continue
             onward = tuple(head + (number == own) for own, head in enumerate(heads))
             busy = any(events[step].pipe is pipe for step in flight)
             if event.waits:
                 if event.flag in flags:
                     following.append((onward, flight, flags - {event.flag}))
+            elif event.everything:
+                passed = all(
+                    head == len(queues[own]) or queues[own][head] >= place
+                    for own, head in zip(pipes, heads, strict=False)
+                )
+                if passed and not flight:
+                    following.append((onward, flight, flags))
             elif event.barrier:
                 if not busy:
                     following.append((onward, flight, flags))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import judge
 
 from ptogen.check.racecheck import racecheck
 from ptogen.check.replay import replay
-from ptogen.check.trace import Event, Touch
+from ptogen.check.trace import Event, Touch, Trace
 from ptogen.ops.base import Region
 from ptogen.platforms import Pipe
 
-PIPES = (Pipe.MTE2, Pipe.V, Pipe.MTE3)
+PIPES = (Pipe.MTE2, Pipe.V, Pipe.MTE3, Pipe.S)
 BYTES = st.tuples(st.integers(0, 3), st.integers(1, 2))
 
 
@@ -46,11 +48,10 @@ def programs(draw):
         if len(pair) == 2:
             events.insert(place, pair[0])
     for _ in range(draw(st.integers(0, 2))):
-        events.insert(draw(st.integers(0, len(events))), Event("", draw(st.sampled_from(PIPES)), barrier=True))
-    return [
-        Event(f"{number} step", event.pipe, event.touches, event.flag, event.sets, event.waits, event.barrier)
-        for number, event in enumerate(events)
-    ]
+        pipe, everything = draw(st.sampled_from(PIPES)), draw(st.integers(0, 3)) == 0
+        barrier = Event("", Pipe.S if everything else pipe, barrier=True, everything=everything)
+        events.insert(draw(st.integers(0, len(events))), barrier)
+    return [replace(event, label=f"{number} step") for number, event in enumerate(events)]
 
 
 @settings(max_examples=3000, deadline=None)
@@ -65,7 +66,7 @@ def test_checker_agrees_with_every_timing(events):
     assert bool(outcome.stuck) == verdict.hangs
     if not verdict.hangs:
         assert bool(outcome.unwaited) == verdict.left_set
-    findings = racecheck(events, outcome)
+    findings = racecheck(Trace(tuple(events), {}, {}, frozenset(), (), 0, 0), outcome)
     assert bool(findings) == bool(verdict.races)
     reported = {tuple(sorted(int(step.split()[0]) for step in finding.steps)) for finding in findings}
     assert reported <= verdict.races

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The on-chip memories of a simulated core, in place of pto-isa's header of the same name and with all that its users call.
 //
-// Other than upstream: UB has exactly PTOGEN_UB_BYTES bytes (the macro, or else the environment, or else the real size of the architecture);
+// Other than upstream: UB has exactly PTOGEN_UB_BYTES bytes (the macro, or else the environment, or else the real size of the architecture; no
+// memory has fewer than PTOGEN_LEAST_BYTES of the environment, for programs that are recorded and not checked here);
 // memory holds a poison pattern until it is written; an address is an offset, and a host pointer is one only inside these memories; what lies
 // past the end ends the program with a message, with NDEBUG as without.
 #ifndef PTO_NPU_MEMORY_MODEL_HPP
@@ -97,6 +98,7 @@ public:
         sizes_[L0C] = (a5 ? 256 : 128) * kKiB;
         sizes_[L0A_MX] = sizes_[L0B_MX] = 4 * kKiB;
         for (int region = 0; region < _MAX_REGIONS; ++region) {
+            sizes_[region] = std::max(sizes_[region], ptogen_detail::FromEnvironment("PTOGEN_LEAST_BYTES", 1));
             regions_[region].Reserve(kNames[region], sizes_[region]);
         }
         arch_ = arch;

@@ -1,0 +1,354 @@
+"""Compiles a kernel and its host program with the recording layer (``overlay/recorder``) between them and the
+upstream headers, and runs it.
+
+The user's folder is only read: sources are compiled from a copy in the cache, whose lines keep the names and numbers
+of the originals. Where the simulator cannot compile an instruction that the NPU has, the kernel is compiled once more
+so that instructions are recorded and not computed."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ptogen.backend import cache, compile
+from ptogen.backend.compile import Compiler
+from ptogen.backend.headers import Headers
+from ptogen.backend.rewrite import rewrite
+from ptogen.errors import Diagnostic, Position, PtogenError
+
+RECORDER = compile.OVERLAY / "recorder"
+
+MEMORY_BYTES = 4 << 20
+"""Every on-chip memory of the recorded program: larger than any platform's, so that a tile past the end is a finding
+and not the end of the run."""
+
+BINDING = {"TASSIGN": "BINDING", "TSUBVIEW": "BINDING", "TRESHAPE": "RESHAPE"}
+"""Instructions that say where a tile lies, with the macro that makes them; they are called even where nothing else is
+computed."""
+
+OWN = ("TSYNC",)
+"""Instructions that the recording layer has itself (``ptogen/event.hpp``)."""
+
+HEADER = """\
+#include <gtest/gtest.h>
+#include <pto/pto-inst.hpp>
+#include <ptogen/launch.hpp>
+"""
+
+CASE_SECONDS = 120.0
+GENERATOR_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class CaseRun:
+    """How the run of one test ended.
+
+    Attributes:
+        name: ``Suite.case``.
+        fault: why its recording may be incomplete; empty where it ran to its end.
+    """
+
+    name: str
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What was recorded.
+
+    Attributes:
+        lines: the JSON lines, see ``overlay/recorder/ptogen/recorder.hpp``.
+        program: the binary, for its line table.
+        cases: the tests that were run.
+        computed: whether upstream computed the instructions, or they were only recorded.
+        reason: the compiler's first error where they were not computed.
+    """
+
+    lines: tuple[str, ...]
+    program: Path
+    cases: tuple[CaseRun, ...]
+    computed: bool
+    reason: str = ""
+
+
+def names(include: Path) -> list[str]:
+    """The instructions that ``pto_instr.hpp`` of the headers at hand declares."""
+    text = (include / "pto" / "common" / "pto_instr.hpp").read_text(encoding="utf-8", errors="replace")
+    return sorted(set(re.findall(r"PTO_INST\s+[^;{(]*?\b([A-Z][A-Z0-9_]+)\s*\(", text)))
+
+
+def checkout_of(place: Path) -> Path | None:
+    """The pto-isa checkout around a folder: the one whose ``include/`` holds the headers."""
+    for folder in place.resolve().parents:
+        if (folder / "include" / "pto" / "pto-inst.hpp").is_file():
+            return folder
+    return None
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The recording layer for one compiler and one set of headers, compiled once.
+
+    Attributes:
+        options: of every file, precompiled header included.
+        host: object file to link.
+    """
+
+    options: tuple[str, ...]
+    host: Path
+
+
+def prepare(headers: Headers, compiler: Compiler, computed: bool, npu: bool, progress: Callable[[str], None]) -> Layer:
+    """The layer, from the cache where it was made before.
+
+    Raises:
+        PtogenError: PTG505 where it does not compile with these headers.
+    """
+    own = ["-DPTOGEN_NPU"] * npu + ["-DPTOGEN_RECORD_ONLY"] * (not computed)
+    key = cache.digest(*compiler.command, compiler.version, headers.digest, compile.overlay_digest(), HEADER, *own)
+    folder = cache.root() / "recorders" / key
+    options = [
+        "-std=c++20",
+        "-O0",
+        "-g1",
+        "-fpie",
+        "-DNDEBUG",
+        "-w",
+        *compile.PREINCLUDES,
+        "-D__CPU_SIM",
+        "-DPTO_COMM_NOT_SUPPORTED",
+        *own,
+        f"-I{folder}",
+        *compile.include_options(compiler, headers.include, ("recorder", "simulator")),
+    ]
+    with cache.locked(folder):
+        if not (folder / "complete").is_file():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            progress(f"compiling the recording layer once{'' if computed else ', without the simulator'}")
+            found = names(headers.include)
+            wraps = [
+                f"PTOGEN_{BINDING.get(name, 'INSTRUCTION')}({name}, {name}_upstream)\n"
+                for name in found
+                if name not in OWN
+            ]
+            begin = "".join(f"#define {name} {name}_upstream\n" for name in found)
+            end = "".join(f"#undef {name}\n" for name in found)
+            for part, text in (("begin", begin), ("end", end), ("wrap", "".join(wraps))):
+                (folder / f"ptogen_names_{part}.inc").write_text(text, encoding="utf-8")
+            header = folder / "pto.hpp"
+            header.write_text(HEADER, encoding="utf-8")
+            clang = compiler.kind == "clang"
+            made = f"{header}.{'pch' if clang else 'gch'}"
+            stamp = ["-Xclang", "-fno-pch-timestamp"] if clang else []
+            for job in (
+                [*stamp, "-x", "c++-header", str(header), "-o", made],
+                ["-c", str(RECORDER / "ptogen_host.cpp"), "-o", str(folder / "host.o")],
+            ):
+                output = _run([*compiler.command, *options, *job])
+                if output is not None:
+                    details = compile.first_errors(output)
+                    message = "the recording layer does not compile with these headers"
+                    raise PtogenError(Diagnostic("PTG505", message, details=details))
+            (folder / "complete").touch()
+    if compiler.kind == "clang":
+        use = ["-include-pch", str(folder / "pto.hpp.pch")]
+    else:
+        use = ["-include", str(folder / "pto.hpp")]
+    return Layer((*use, *options), folder / "host.o")
+
+
+def _run(command: Sequence[str], cwd: Path | None = None) -> str | None:
+    """The output of a command that fails; None where it succeeds."""
+    run = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        cwd=cwd,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
+    return None if run.returncode == 0 else run.stdout + run.stderr or f"ended with status {run.returncode}"
+
+
+def record(
+    folder: Path,
+    files: Sequence[Path],
+    headers: Headers,
+    compiler: Compiler,
+    *,
+    aicore: int = 220,
+    select: str | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Recording:
+    """Compiles ``files`` of ``folder`` and runs their tests.
+
+    ``aicore`` is what the device compiler has as ``__CCE_AICORE__``: 220 on a2a3, 310 on a5; 0 for a kernel of the
+    simulator itself.
+
+    Raises:
+        PtogenError: PTG505 where they do not build, PTG507 where no test is selected.
+    """
+    place = cache.root() / "recordings" / cache.digest(str(folder.resolve()), *map(str, files), str(headers.include))
+    with cache.locked(place):
+        shutil.rmtree(place, ignore_errors=True)
+        (place / "bin").mkdir(parents=True)
+        reason = ""
+        for computed in (True, False):
+            layer = prepare(headers, compiler, computed, bool(aicore), progress)
+            output = _build(place, folder, files, layer, compiler, aicore)
+            if output is None:
+                break
+            if computed:
+                reason = (compile.first_errors(output, 1) or ("",))[0]
+        if output is not None:
+            linking = tuple(line.strip() for line in output.splitlines() if "undefined" in line)[:5]
+            details = linking or compile.first_errors(output)
+            raise PtogenError(
+                Diagnostic("PTG505", "the kernel does not build for recording", _place(details, folder), details)
+            )
+        tests = _tests(place, select)
+        if not tests:
+            raise PtogenError(
+                Diagnostic(
+                    "PTG507", f"no test matches {select!r}" if select else "there are no tests", Position(str(folder))
+                )
+            )
+        _generate(place, folder)
+        lines, cases = _cases(place, tests)
+        return Recording(tuple(lines), place / "bin" / "program", tuple(cases), computed, reason)
+
+
+def _place(details: Sequence[str], folder: Path) -> Position:
+    for line in details:
+        match = re.match(r"(.+?):(\d+):(\d+): (?:fatal )?error", line)
+        if match:
+            return Position(match[1], int(match[2]), int(match[3]))
+    return Position(str(folder))
+
+
+def _build(
+    place: Path, folder: Path, files: Sequence[Path], layer: Layer, compiler: Compiler, aicore: int
+) -> str | None:
+    """The compiler's output where it fails.
+
+    Parts of some kernels stand under ``#ifdef __CCE_AICORE__``; the headers, which ask for it as well, are precompiled.
+    """
+    where = ["-iquote", str(folder)]
+    for ancestor in folder.resolve().parents:
+        where += [f"-I{ancestor / own}" for own in ("tests/common", "include/common") if (ancestor / own).is_dir()]
+    where.append(f"-I{RECORDER / 'tests'}")
+    for header in sorted(path for path in folder.iterdir() if path.suffix in (".h", ".hpp", ".inc")):
+        _copy(header, place)
+    objects = []
+    for number, file in enumerate(files):
+        target = place / f"{number}.o"
+        copy = _copy(file, place, f"#define __CCE_AICORE__ {aicore}\n" if aicore and file.name != "main.cpp" else "")
+        output = _run([*compiler.command, *layer.options, *where, "-c", str(copy), "-o", str(target)])
+        if output is not None:
+            return output
+        objects.append(str(target))
+    program = str(place / "bin" / "program")
+    libraries = ["-lgtest", "-lgtest_main", *compile.LIBRARIES]
+    return _run([*compiler.command, "-pie", *objects, str(layer.host), "-o", program, *libraries])
+
+
+def _copy(file: Path, place: Path, before: str = "") -> Path:
+    """The source as a host compiler reads it, its lines called by the names of the original."""
+    copy = place / file.name
+    text = file.read_text(encoding="utf-8", errors="surrogateescape")
+    copy.write_text(f'{before}#line 1 "{file.resolve()}"\n{rewrite(text)}', encoding="utf-8", errors="surrogateescape")
+    return copy
+
+
+def _tests(place: Path, select: str | None) -> list[str]:
+    """``Suite.case`` of the tests whose name, with or without the suite, matches."""
+    run = subprocess.run(
+        [place / "bin" / "program", "--gtest_list_tests"],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        cwd=place / "bin",
+    )
+    found, suite = [], ""
+    for line in run.stdout.splitlines():
+        word = line.split("#")[0].strip()
+        if line.startswith("  "):
+            name = f"{suite}{word}"
+            if select is None or fnmatch.fnmatchcase(name, select) or fnmatch.fnmatchcase(word, select):
+                found.append(name)
+        elif word.endswith("."):
+            suite = word
+    return found
+
+
+def _generate(place: Path, folder: Path) -> None:
+    """The input data, where gen_data.py makes it; it is zeros otherwise."""
+    script = folder / "gen_data.py"
+    if not script.is_file():
+        return
+    shutil.copyfile(script, place / "gen_data.py")
+    checkout = checkout_of(folder)
+    paths = [str(checkout), str(checkout / "tests" / "cpu" / "st")] if checkout else []
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        subprocess.run(
+            [sys.executable, "gen_data.py"],
+            cwd=place,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GENERATOR_SECONDS,
+            env=environment,
+        )
+    except subprocess.TimeoutExpired:
+        return
+
+
+def _cases(place: Path, tests: Sequence[str]) -> tuple[list[str], list[CaseRun]]:
+    """Runs the tests; after one that ends the program, or does not end, the others."""
+    lines: list[str] = []
+    cases: list[CaseRun] = []
+    rest = list(tests)
+    target = place / "recording.jsonl"
+    while rest:
+        target.unlink(missing_ok=True)
+        environment = {**os.environ, "PTOGEN_LEAST_BYTES": str(MEMORY_BYTES), "PTOGEN_RECORDING": str(target)}
+        flags = place / "filter.txt"
+        flags.write_text(f"--gtest_filter={':'.join(rest)}\n", encoding="utf-8")
+        try:
+            run = subprocess.run(
+                [place / "bin" / "program", f"--gtest_flagfile={flags}"],
+                cwd=place / "bin",
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                env=environment,
+                timeout=CASE_SECONDS,
+            )
+            fault = _fault(run)
+        except subprocess.TimeoutExpired:
+            fault = f"it did not end within {CASE_SECONDS:g} s, such as a wait for another core"
+        recorded = target.read_text(encoding="utf-8", errors="replace").splitlines() if target.is_file() else []
+        lines += recorded
+        ended = sum(line.startswith('{"t":"end"') for line in recorded)
+        cases += [CaseRun(name) for name in rest[:ended]]
+        if ended < len(rest):
+            cases.append(CaseRun(rest[ended], fault or "it was not run"))
+        rest = rest[ended + 1 :]
+    return lines, cases
+
+
+def _fault(run: subprocess.CompletedProcess[str]) -> str:
+    if run.returncode >= 0:
+        return "" if run.returncode in (0, 1) else f"the program ended with status {run.returncode}"
+    words = [line.strip() for line in run.stderr.splitlines() if line.strip()]
+    return f"the program ended with signal {-run.returncode}" + (f": {words[-1][:200]}" if words else "")

@@ -1,0 +1,139 @@
+"""The two things of a device source that a host compiler does not read, changed in a copy: launches and element access.
+
+``kernel<<<blocks, l2, stream>>>(arguments)`` becomes a call of ``ptogen::Launch``, ``tile.SetValue(`` one through
+``ptogen::At(tile)``, so that it is recorded (``overlay/recorder/ptogen/launch.hpp``). Comments and strings stay as
+they are, and every line keeps its number."""
+
+from __future__ import annotations
+
+import re
+
+OPENING = {"(": ")", "[": "]", "{": "}"}
+
+
+def rewrite(text: str) -> str:
+    """The text with launches and element access changed."""
+    return _launches(_elements(text))
+
+
+def _code(text: str) -> str:
+    """The text with the inside of comments, strings and character literals blanked, the same length."""
+    out = list(text)
+
+    def blank(match: re.Match[str]) -> None:
+        for place in range(match.start(), match.end()):
+            if text[place] != "\n":
+                out[place] = " "
+
+    pattern = r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z])\'(?:\\.|[^\'\\\n])+\''
+    for match in re.finditer(pattern, text, re.DOTALL):
+        blank(match)
+    return "".join(out)
+
+
+def _elements(text: str) -> str:
+    code = _code(text)
+    pieces, last = [], 0
+    for match in re.finditer(r"(?<![\w.>:])([A-Za-z_]\w*)\s*\.\s*(SetValue|GetValue)\s*(?=\()", code):
+        pieces += [text[last : match.start()], f"::ptogen::At({match[1]}).{match[2]}"]
+        last = match.end()
+    return "".join([*pieces, text[last:]])
+
+
+def _launches(text: str) -> str:
+    while True:
+        code = _code(text)
+        place = code.find("<<<")
+        while place >= 0:
+            found = _launch(text, code, place)
+            if found:
+                break
+            place = code.find("<<<", place + 3)
+        if place < 0:
+            return text
+        start, end, replacement = found
+        text = text[:start] + replacement + text[end:]
+
+
+def _launch(text: str, code: str, place: int) -> tuple[int, int, str] | None:
+    """Start, end and replacement of the launch whose ``<<<`` is at ``place``; None where it is something else."""
+    start = _callee(code, place)
+    close = _matching(code, place + 3, ">>>")
+    if start is None or close is None:
+        return None
+    opening = re.compile(r"\s*\(").match(code, close + 3)
+    if opening is None:
+        return None
+    end = _matching(code, opening.end(), ")")
+    if end is None:
+        return None
+    callee = text[start:place]
+    blocks = _first(code, text, place + 3, close)
+    arguments = text[opening.end() : end]
+    name = re.sub(r"\s+", " ", re.sub(r"//[^\n]*", "", callee)).strip().replace("\\", "").replace('"', "'")
+    label = f'"{name}({re.sub(r"[^!-~]+", " ", arguments).strip().replace(chr(92), "").replace(chr(34), chr(39))})"'
+    lines = text[start:end].count("\n") - callee.count("\n") - blocks.count("\n") - arguments.count("\n")
+    # Inside a macro every line but the last ends with a backslash.
+    lost = ("\\\n" if "\\\n" in text[start:end] else "\n") * lines
+    comma = ", " if arguments.strip() else ""
+    call = f"[&](auto&&... ptogen_arguments) {{ {callee}(ptogen_arguments...); }}"
+    return start, end + 1, f"::ptogen::Launch({label}, ({blocks}), {call}{comma}{arguments}{lost})"
+
+
+def _callee(code: str, place: int) -> int | None:
+    """Where the name before ``<<<`` starts, its template arguments and qualifiers included."""
+    at = place - 1
+    while at >= 0 and code[at].isspace():
+        at -= 1
+    if at >= 0 and code[at] == ">":
+        depth = 0
+        while at >= 0:
+            if code[at] == ">" and code[at - 1] != "-":
+                depth += 1
+            elif code[at] == "<":
+                depth -= 1
+            elif code[at] == ")":
+                at = _opening(code, at)
+            elif code[at] in ";{}":
+                return None
+            if depth == 0:
+                break
+            at -= 1
+        at -= 1
+        while at >= 0 and code[at].isspace():
+            at -= 1
+    name = re.search(r"[A-Za-z_](?:[\w:]|##)*$", code[: at + 1])
+    return name.start() if name else None
+
+
+def _opening(code: str, at: int) -> int:
+    depth = 0
+    while at >= 0:
+        depth += (code[at] == ")") - (code[at] == "(")
+        if depth == 0:
+            return at
+        at -= 1
+    return at
+
+
+def _matching(code: str, at: int, closing: str) -> int | None:
+    """Where ``closing`` stands behind ``at``, outside brackets."""
+    stack: list[str] = []
+    while at < len(code):
+        sign = code[at]
+        if not stack and code.startswith(closing, at):
+            return at
+        if sign in OPENING:
+            stack.append(OPENING[sign])
+        elif stack and sign == stack[-1]:
+            stack.pop()
+        elif sign == ";" and not stack:
+            return None
+        at += 1
+    return None
+
+
+def _first(code: str, text: str, start: int, end: int) -> str:
+    """The first of the arguments between two places."""
+    comma = _matching(code[:end], start, ",")
+    return text[start : end if comma is None else comma].strip()

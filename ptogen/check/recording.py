@@ -1,0 +1,410 @@
+"""A recording as the checkers see it: the JSON lines of ``overlay/recorder/ptogen/recorder.hpp`` as one trace for
+each test and core."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import Any
+
+from ptogen.check import roles, source
+from ptogen.check.finding import Finding
+from ptogen.check.trace import UB, Buffer, Event, Touch, Trace, touches_of
+from ptogen.dtypes import DTYPES
+from ptogen.errors import Position
+from ptogen.ops.base import Access, Arg, Effects, Op, Region
+from ptogen.ops.move import load_effects, store_effects
+from ptogen.platforms import Pipe, Platform
+
+VEC, MAT, ACC = 0, 1, 4
+"""``TileType`` of ``pto/common/type.hpp``: Vec, Mat and Acc."""
+
+PIPES = {0: Pipe.S, 1: Pipe.V, 2: Pipe.MTE1, 3: Pipe.MTE2, 4: Pipe.MTE3, 5: Pipe.M, 7: Pipe.FIX}
+"""The numbers of ``pto/common/cpu_stub.hpp``."""
+
+ALL = 6
+
+ND, DN = 0, 1
+"""``Layout`` of ``pto/common/type.hpp``: rows, or columns, follow one another."""
+
+MOST_RUNS = 4096
+"""Most separate runs of bytes of one GM access that are followed one by one."""
+
+
+@dataclass
+class Core:
+    """What one core of one launch recorded.
+
+    Attributes:
+        test: ``Suite.case``.
+        kernel: the launch, as it is written, or empty.
+        launch, block: their numbers in the test and in the launch.
+        lines: the steps.
+        names: names of GM tensors by address, from the launch.
+        cut: steps after which nothing more was recorded, if so.
+    """
+
+    test: str
+    kernel: str = ""
+    launch: int = 0
+    block: int = 0
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+    cut: int = 0
+
+
+@dataclass
+class Memory:
+    """GM as the host allocated it: starts in order, with sizes and names."""
+
+    starts: list[int] = field(default_factory=list)
+    sizes: dict[int, int] = field(default_factory=dict)
+
+    def add(self, start: int, size: int) -> None:
+        if start not in self.sizes:
+            self.starts.insert(bisect_right(self.starts, start), start)
+        self.sizes[start] = size
+
+    def find(self, address: int) -> int | None:
+        """The allocation that an address belongs to, the slack around it included."""
+        place = bisect_right(self.starts, address + 16384)
+        for start in reversed(self.starts[max(0, place - 2) : place]):
+            if start - 16384 <= address < start + self.sizes[start] + 16384:
+                return start
+        return None
+
+
+def cores(lines: Iterable[str]) -> tuple[list[Core], Memory]:
+    """The recording, test by test and core by core."""
+    memory, found = Memory(), []
+    test, core, launch, launches = "", None, {}, 0
+    for line in lines:
+        try:
+            data = json.loads(line)
+        except ValueError:
+            continue  # the last line of a program that was ended
+        kind = data["t"]
+        if kind == "case":
+            test, core, launch = f"{data['suite']}.{data['name']}", None, {}
+        elif kind == "gm":
+            memory.add(data["at"], data["bytes"])
+        elif kind == "launch":
+            launch, launches = data, launches + 1
+        elif kind == "block":
+            core = Core(test, launch.get("kernel", ""), launches, data["i"], names=_tensor_names(launch))
+            found.append(core)
+        elif kind == "cut" and core:
+            core.cut = data["steps"]
+        elif kind in ("op", "set", "wait", "bar"):
+            if core is None:
+                core = Core(test)
+                found.append(core)
+            core.lines.append(data)
+    return found, memory
+
+
+def _tensor_names(launch: dict[str, Any]) -> dict[int, str]:
+    """The kernel's arguments as they are written, casts taken off, by the address they stand for."""
+    words = source._split(launch.get("kernel", ""))
+    names = {}
+    for word, address in zip(words, launch.get("args", ()), strict=False):
+        if address is not None:
+            plain = word.split("*)")[-1].split(">(")[-1].strip("() ")
+            names.setdefault(address, plain if plain.isidentifier() else f"argument {len(names)}")
+    return names
+
+
+@dataclass
+class Reader:
+    """Turns the steps of one core into a trace.
+
+    Attributes:
+        platform: whose rules hold.
+        ops: the catalogue by instruction.
+        where: positions by return address.
+        memory: GM.
+    """
+
+    platform: Platform
+    ops: dict[str, Op]
+    where: dict[int, Position]
+    memory: Memory
+
+    def trace(self, core: Core) -> tuple[Trace, list[Finding]]:
+        """The trace, and what of it cannot be judged."""
+        self._core, self._buffers, self._tensors = core, {}, {}
+        self._objects: dict[int, tuple[str, str]] = {}
+        self._notes: dict[tuple[str, str], Finding] = {}
+        self._last: Position | None = None
+        events = [event for line in core.lines if (event := self._event(line)) is not None]
+        if core.cut:
+            message = f"only the first {core.cut:,} steps of {core.test} were recorded and judged"
+            self._notes["", "cut"] = Finding("PTG451", message, severity="note", hint="sanitize a smaller case")
+        buffers = self._named(events)
+        run = Trace(
+            tuple(events),
+            buffers,
+            dict(self._tensors),
+            frozenset(self._tensors),
+            (),
+            self.platform.ub_bytes,
+            self.platform.ub_most or self.platform.ub_bytes,
+        )
+        return run, list(self._notes.values())
+
+    def _event(self, line: dict[str, Any]) -> Event | None:
+        position = self.where.get(line["pc"])
+        place = f"{PurePath(position.file).name}:{position.line}" if position else f"step+{line['pc']:#x}"
+        kind = line["t"]
+        if kind == "op":
+            return self._instruction(line, position, place.replace(" ", "_"))
+        place = place.replace(" ", "_")
+        if kind == "bar":
+            if line["p"] == ALL:
+                return Event(
+                    f"{place} pipe_barrier(PIPE_ALL)", Pipe.S, barrier=True, everything=True, position=position
+                )
+            pipe = PIPES.get(line["p"])
+            return Event(f"{place} pipe_barrier({pipe})", pipe, barrier=True, position=position) if pipe else None
+        one, two = PIPES.get(line["s"]), PIPES.get(line["d"])
+        if one is None or two is None:
+            self._note(kind, position, place, "a flag of a pipe that is not followed")
+            return None
+        words = f"{kind}_flag({one}, {two}, EVENT_ID{line['e']})"
+        sets = kind == "set"
+        return Event(
+            f"{place} {words}",
+            one if sets else two,
+            flag=(one, two, line["e"]),
+            sets=sets,
+            waits=not sets,
+            position=position,
+        )
+
+    def _instruction(self, line: dict[str, Any], position: Position | None, place: str) -> Event | None:
+        name, args = line["n"], line["a"]
+        written = source.arguments(position, name) if position else ()
+        if name == "TASSIGN" and args[0]["k"] == "tile":
+            self._objects[args[0]["id"]] = (written[0] if written else "", position.file if position else "")
+        if name in roles.SILENT:
+            return None
+        if name in ("SetValue", "GetValue"):
+            written = ()
+        texts = [written[number] if len(written) >= len(args) else "" for number in range(len(args))]
+        # A tile is called what it was called where it was placed, unless that was a helper elsewhere.
+        file = position.file if position else ""
+        placed = [self._objects.get(arg.get("id"), ("", "")) for arg in args]
+        texts = [word if word and at == file else text for (word, at), text in zip(placed, texts, strict=False)]
+        pairs = [(arg, text) for arg, text in zip(args, texts, strict=False) if arg["k"] == "tile"]
+        tensors = [(arg, text) for arg, text in zip(args, texts, strict=False) if arg["k"] == "gm"]
+        if any(arg["loc"] != VEC for arg, _ in pairs):
+            self._note(name, position, place, f"{name} has a tile outside UB")
+            return None
+        if any(arg["at"] < 0 for arg, _ in pairs):
+            self._note(name, position, place, f"{name} has a tile that no TASSIGN has placed")
+            return None
+        moved: list[Touch] = []
+        names = (
+            [operand for operand in ("dst", "src")[name == "TSTORE" :][: len(pairs)]]
+            if name in ("TLOAD", "TSTORE")
+            else roles.operands(name, len(pairs))
+        )
+        if names is None:
+            why = f"{name} with {len(pairs)} tiles" if name in roles.table() else name
+            self._note(name, position, place, f"{why} is not in the table of roles: its bytes are not judged")
+            names = tuple(f"operand{number}" for number in range(len(pairs)))
+            found = _unknown(names, [_tile(arg) for arg, _ in pairs])
+        elif name in ("TLOAD", "TSTORE") and len(pairs) == len(tensors) == 1:
+            found, moved = self._move(name, pairs[0][0], tensors[0][0])
+        else:
+            found = self._effects(name, dict(zip(names, (arg for arg, _ in pairs), strict=False)), args, line["v"])
+        tiles, origins = [], {}
+        for operand, (arg, text) in zip(names, pairs, strict=False):
+            tile = self._buffer(text or operand, arg)
+            tiles.append((operand, tile))
+            origins[operand] = arg["at"]
+        if _is_zero(name, [arg for arg, _ in pairs]):
+            found = replace(found, accesses=tuple(replace(one, defined=one.writes) for one in found.accesses))
+        filled = {operand for operand, (arg, _) in zip(names, pairs, strict=False) if arg.get("fresh") == 0}
+        if filled:
+            accesses = (
+                replace(access, defined=False) if access.operand in filled and not access.writes else access
+                for access in found.accesses
+            )
+            found = replace(found, accesses=tuple(accesses))
+        touches = touches_of(found, dict(tiles), origins)
+        touches += [Touch(UB, f"scratch of {name}", Region(a, b - a), True, False) for a, b in found.scratch]
+        touches += moved
+        shown = ", ".join(texts) if any(texts) else ", ".join(names)
+        return Event(
+            f"{place} {name}({shown})",
+            found.pipe,
+            tuple(touches),
+            effects=found,
+            tiles=tuple(tiles),
+            origins=(*origins.items(), *_second_rows(found, dict(zip(names, (arg for arg, _ in pairs), strict=False)))),
+            buffered=name in roles.BUFFERED and len(pairs) > 2 and self.platform.family != "cpu",
+            position=position,
+        )
+
+    def _effects(
+        self, name: str, tiles: dict[str, dict[str, Any]], args: Sequence[dict[str, Any]], values: Sequence[Any]
+    ) -> Effects:
+        shapes = {operand: _tile(arg) for operand, arg in tiles.items()}
+        plain = all(shape.row_major and not shape.boxed for shape in shapes.values())
+        op = self.ops.get(name)
+        if op is not None and plain and all(arg["d"] in DTYPES for arg in tiles.values()):
+            try:
+                found = op.effects(
+                    self.platform,
+                    {operand: _arg(arg) for operand, arg in tiles.items()},
+                    _attributes(name, args, values),
+                )
+                # The simulator leaves tmp alone: a plan for it claims what an NPU does, a recording need not.
+                cpu = self.platform.family == "cpu"
+                accesses = (
+                    replace(access, sure=False) if cpu and access.operand == "tmp" else access
+                    for access in found.accesses
+                )
+                return replace(found, accesses=tuple(accesses))
+            except (KeyError, NotImplementedError):
+                pass
+        return roles.effects(name, self.platform, shapes)
+
+    def _buffer(self, text: str, arg: dict[str, Any]) -> str:
+        """The name of a tile: as the source calls it, with its address where that is not one."""
+        key = (text, arg["at"], arg["r"] * arg["c"] * arg["s"])
+        self._buffers.setdefault(key, None)
+        return f"{text}@{arg['at']:#x}+{key[2]}"
+
+    def _named(self, events: list[Event]) -> dict[str, Buffer]:
+        """Buffers by name; names that stand for one place each lose their address, in the events, too."""
+        count: dict[str, int] = {}
+        for text, _, _ in self._buffers:
+            count[text] = count.get(text, 0) + 1
+        names, buffers = {}, {}
+        for text, at, size in self._buffers:
+            long = f"{text}@{at:#x}+{size}"
+            short = text if count[text] == 1 else f"{text}@{at:#x}" if f"{text}@{at:#x}" not in buffers else long
+            names[long] = short
+            buffers[short] = Buffer(short, at, at + size)
+        for place, event in enumerate(events):
+            if event.tiles:
+                events[place] = replace(
+                    event,
+                    tiles=tuple((operand, names[tile]) for operand, tile in event.tiles),
+                    touches=tuple(replace(touch, name=names.get(touch.name, touch.name)) for touch in event.touches),
+                )
+        return buffers
+
+    def _move(self, name: str, arg: dict[str, Any], gm: dict[str, Any]) -> tuple[Effects, list[Touch]]:
+        """What a load or store does to its tile, and to GM.
+
+        NPUs take the number of lines from the tensor's shape and the length of a line from the tile's valid region.
+        On a2a3 the next line in GM starts behind what was moved plus the tensor's own gap, so lines go astray where
+        the two lengths differ (``pto/common/arch/memory/tload_common.hpp:54``, ``tstore_common.hpp:367``); on a5 it
+        starts at the stride (``pto/npu/a5/TLoad.hpp:44``). Tiles and tensors of other layouts than rows or columns
+        are moved as a whole."""
+        tile, loads = _tile(arg), name == "TLOAD"
+        operand, pipe = ("dst", Pipe.MTE2) if loads else ("src", Pipe.MTE3)
+        shape, stride, size = list(gm["sh"]), list(gm["st"]), gm["s"]
+        length, total, pitch = tile.valid_cols, tile.valid_rows, tile.cols
+        if not tile.row_major:
+            shape[3], shape[4], stride[3], stride[4] = shape[4], shape[3], stride[4], stride[3]
+            length, total, pitch = tile.valid_rows, tile.valid_cols, tile.rows
+        outer = shape[0] * shape[1] * shape[2]
+        if gm["lay"] != (ND if tile.row_major else DN) or tile.boxed or min(shape) <= 0:
+            return Effects(pipe, (Access(operand, loads, tile.valid, sure=not tile.boxed),)), self._gm(
+                gm, not loads, [], sure=False
+            )
+        defects, step = (), stride[3]
+        if self.platform.family != "cpu":
+            total = outer * shape[3]
+        if self.platform.family == "a2a3":
+            step = stride[3] + length - shape[4]
+            if length != shape[4] and shape[3] > 1:
+                defects = (
+                    f"{name} moves lines of {length} elements, the tensor's have {shape[4]}: "
+                    f"the second line starts at element {step} of GM, not at {stride[3]}",
+                )
+        if tile.row_major:
+            one = replace(_arg(arg), valid_rows=total)
+            found = (load_effects if loads else store_effects)(self.platform, one)
+        else:
+            found = Effects(pipe, (Access(operand, loads, Region(0, length * tile.size, total, pitch * tile.size)),))
+        lines = [
+            Region((a * stride[0] + b * stride[1] + c * stride[2]) * size, length * size, shape[3], step * size)
+            for a in range(shape[0])
+            for b in range(shape[1])
+            for c in range(shape[2])
+        ]
+        return replace(found, defects=defects), self._gm(gm, not loads, lines, sure=outer * shape[3] <= MOST_RUNS)
+
+    def _gm(self, arg: dict[str, Any], writes: bool, lines: Sequence[Region], sure: bool) -> list[Touch]:
+        """Bytes of GM, given from where the tensor starts."""
+        start = self.memory.find(arg["at"])
+        base = arg["at"] if start is None else start
+        name = self._core.names.get(base) or self._tensor_name(base)
+        self._tensors.setdefault(name, self.memory.sizes[start] if start is not None else None)
+        if not sure and lines:
+            lines = [
+                Region(
+                    min(line.start for line in lines),
+                    max(line.end for line in lines) - min(line.start for line in lines),
+                )
+            ]
+        return [Touch(name, name, line.shifted(arg["at"] - base), writes, True, sure) for line in lines]
+
+    def _tensor_name(self, base: int) -> str:
+        names = self._core.names
+        return names.setdefault(base, f"gm{sum(name.startswith('gm') for name in names.values())}")
+
+    def _note(self, name: str, position: Position | None, place: str, message: str) -> None:
+        found = Finding(
+            "PTG442", message, steps=(f"{place} {name}",), severity="note", positions=(position,) if position else ()
+        )
+        self._notes.setdefault((name, message), found)
+
+
+def _is_zero(name: str, tiles: Sequence[dict[str, Any]]) -> bool:
+    """Whether an instruction makes zeros of whatever stands in its sources: x - x and x ^ x of integers."""
+    return name in ("TSUB", "TXOR") and tiles[1]["at"] == tiles[2]["at"] and "int" in tiles[1]["d"]
+
+
+def _second_rows(effects: Effects, tiles: dict[str, dict[str, Any]]) -> Iterable[tuple[str, int]]:
+    """Where the second row of each operand starts that the instruction wants aligned row by row."""
+    for operand, _ in effects.align:
+        arg = tiles.get(operand)
+        if arg and arg["row"] and arg["vr"] > 1:
+            yield operand, arg["at"] + arg["c"] * arg["s"]
+
+
+def _tile(arg: dict[str, Any]) -> roles.TileArg:
+    # Two int4b_t share a byte, although each counts as one where a row is as long as its tile.
+    cols = arg["vc"] // 2 if "int4b_t" in arg["d"] else arg["vc"]
+    return roles.TileArg(arg["s"], arg["r"], arg["c"], arg["vr"], cols, bool(arg["row"]), bool(arg["box"]))
+
+
+def _arg(arg: dict[str, Any]) -> Arg:
+    dtype = DTYPES.get(arg["d"]) or DTYPES[{1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}[arg["s"]]]
+    return Arg(dtype, arg["r"], arg["c"], arg["vr"], arg["vc"])
+
+
+def _attributes(name: str, args: Sequence[dict[str, Any]], values: Sequence[Any]) -> dict[str, int | bool]:
+    """What an op of the catalogue takes besides tiles."""
+    if name != "TMRGSORT":
+        return {}
+    if any(arg["k"] == "other" for arg in args):
+        return {"exhausted": bool(values and values[-1])}
+    return {"block_len": next((arg["v"] for arg in args if arg["k"] == "num"), 0)}
+
+
+def _unknown(names: Sequence[str], tiles: Sequence[roles.TileArg]) -> Effects:
+    """An instruction of which nothing is known may write every tile."""
+    return Effects(
+        Pipe.V,
+        tuple(Access(operand, True, tile.whole, sure=False) for operand, tile in zip(names, tiles, strict=False)),
+    )

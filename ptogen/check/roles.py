@@ -1,0 +1,228 @@
+"""What each PTO instruction does with its operands, as far as the checkers need it: roles, pipe, extents, scratch,
+internal events.
+
+An op of the catalogue says it more exactly in its ``effects``; this table serves the others. Order and names of
+operands are those of ``pto/common/pto_instr.hpp`` (pto-isa 3186c38), pipes those of ``pto/common/event.hpp``. Scalars
+do not count as operands.
+
+A line is ``NAMES : operands``; several forms of different length stand behind one another with ``|``. The mark behind
+    an operand says its role:
+``+`` written, ``=`` read and written, ``~`` scratch (may be written, then read), ``?`` an input or ``!`` an output of
+which only a part, or packed bits, are touched, nothing: read. Bytes are those of the operand's own valid region; of
+the last three kinds the whole tile, but not for sure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from ptogen.ops.base import Access, Effects, Region
+from ptogen.platforms import Pipe, Platform
+
+TABLE = """
+TADD TSUB TMUL TDIV TMAX TMIN TAND TOR TSHL TSHR TFMOD TSUBRELU TADDRELUCONV TSUBRELUCONV : dst+ src0 src1
+TPARTADD TPARTMUL TPARTMAX TPARTMIN : dst+ src0 src1
+TCOLEXPANDADD TCOLEXPANDSUB TCOLEXPANDMUL TCOLEXPANDDIV TCOLEXPANDMAX TCOLEXPANDMIN TCOLEXPANDEXPDIF : dst+ src0 src1
+TMULADDDST TFUSEDMULADD TFUSEDMULADDRELU : dst= src0 src1
+TADDC TSUBC : dst+ src0 src1 src2
+TADDSC TSUBSC : dst+ src0 src1
+TXOR TPRELU TREM TPOW : dst+ src0 src1 tmp~
+TADDDEQRELU : dst+ src0 src1 tmp~
+TADDS TSUBS TMULS TDIVS TMAXS TMINS TANDS TORS TSHLS TSHRS TLRELU TFMODS : dst+ src
+TAXPY : dst= src
+TREMS TXORS TPOWS : dst+ src tmp~
+TABS TNEG TEXP TLOG TSQRT TRECIP TRELU TNOT TPAIRREDUCESUM : dst+ src
+TRSQRT TCVT TMOV TCOLSUM : dst+ src | dst+ src tmp~
+TEXPANDS TTRI TRANDOM : dst+
+TCI : dst+ | dst+ tmp~
+TROWSUM TROWMAX TROWMIN TROWPROD TTRANS : dst+ src tmp~
+TROWARGMAX TROWARGMIN TCOLARGMAX TCOLARGMIN : dst+ src tmp~ | dstVal+ dstIdx+ src tmp~
+TCOLMAX TCOLMIN TCOLPROD TROWEXPAND TCOLEXPAND TFILLPAD TFILLPAD_INPLACE TFILLPAD_EXPAND : dst+ src
+TROWEXPANDADD TROWEXPANDSUB TROWEXPANDMUL TROWEXPANDDIV : dst+ src0 src1 | dst+ src0 src1 tmp~
+TROWEXPANDMAX TROWEXPANDMIN TROWEXPANDEXPDIF : dst+ src0 src1 | dst+ src0 src1 tmp~
+TSORT32 : dst+ src idx | dst+ src idx tmp~
+TMRGSORT : dst+ src | dst+ tmp~ src0 src1 | dst+ tmp~ src0 src1 src2 | dst+ tmp~ src0 src1 src2 src3
+TPARTARGMAX TPARTARGMIN : dst+ src0 src1 dstIdx+ src0Idx src1Idx
+TGATHER : dst+ src? | dst+ src? idx tmp~ | dst! src0 k cdst! tmp~
+TGATHERB : dst+ src? offset?
+TSCATTER : dst! src? | dst! src idx
+TCMP : dst! src0 src1
+TCMPS : dst! src0 | dst! src0 src1?
+TSEL : dst+ mask? src0 src1 tmp~
+TSELS : dst+ mask? src tmp~
+TCONCAT : dst! src0 src1 | dst! src0 src1 src0Idx? src1Idx? | dst! src0 src1 dstIdx! src0Idx? src1Idx?
+TEXTRACT : dst+ src? | dst0+ dst1+ src?
+TINSERT : dst! src
+TQUANT : dst! src para? | dst! src para? tmp~ | dst! src exp! max! scaling! | dst! src exp! max! scaling! exp_zz!
+TDEQUANT : dst+ src scale? offset?
+THISTOGRAM : dst! src idx?
+TINTERLEAVE : dst1+ dst0+ src1 src0
+TDEINTERLEAVE : dst1+ dst0+ src | dst1+ dst0+ src1 src0
+MGATHER : dst! idx | dst! idx scratch~
+MSCATTER : src idx
+SetValue : tile!
+GetValue : tile?
+"""
+
+SILENT = frozenset({"TASSIGN", "TSUBVIEW", "TRESHAPE", "TPREFETCH", "TPRINT", "TSYNC", "SYNCALL"})
+"""Instructions that touch no tile that a checker follows."""
+
+SCALAR = frozenset({"TCI", "SetValue", "GetValue"})
+"""Instructions of PIPE_S (event.hpp for TCI; an element is the scalar unit's)."""
+
+BUFFERED = frozenset({"TMRGSORT"})
+"""Instructions whose form with tmp writes dst from tmp after everything was read, so that dst may lie on a source
+(a2a3/TMrgSort.hpp:63, a5/TMrgSort.hpp:43); the simulator has no such step."""
+
+OWN_SCRATCH = (184 * 1024, 192 * 1024)
+"""TMP_UB_OFFSET and TMP_UB_SIZE of ``pto/common/constants.hpp``."""
+
+S, V, MTE2, MTE3 = Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3
+BOTH = ((V, S, 0), (S, V, 0))
+EVENTS: dict[str, dict[str, tuple[tuple[Pipe, Pipe, int], ...]]] = {
+    "a2a3": {
+        **dict.fromkeys(
+            (
+                "TROWSUM",
+                "TROWMAX",
+                "TROWMIN",
+                "TROWPROD",
+                "TROWEXPAND",
+                "TROWARGMAX",
+                "TROWARGMIN",
+                "TPOW",
+                "TPOWS",
+                "TDEQUANT",
+                "TDIVS",
+                "TSHL",
+                "TSHR",
+                "TGATHER",
+                "TSCATTER",
+                "TEXTRACT",
+            ),
+            BOTH,
+        ),
+        "TCMPS": ((V, S, 0), (MTE2, S, 0)),
+        "TCONCAT": ((V, S, 0), (MTE2, S, 0)),
+        "TFILLPAD": ((V, S, 0),),
+        "TSELS": ((S, V, 0),),
+        "TTRANS": (*BOTH, (V, MTE3, 0), (MTE3, V, 0), (S, MTE3, 0), (MTE3, S, 0)),
+        "MGATHER": (*BOTH, (S, MTE2, 0), (MTE2, S, 0), (S, MTE3, 0), (MTE3, S, 0), (MTE2, V, 0), (MTE2, MTE3, 0)),
+        "MSCATTER": (*BOTH, (S, MTE2, 0), (MTE2, S, 0), (S, MTE3, 0), (MTE3, S, 0), (MTE3, V, 0), (MTE3, MTE2, 0)),
+    },
+    "a5": {
+        **dict.fromkeys(("TEXTRACT", "TINSERT"), BOTH),
+        "TDIVS": ((V, S, 0),),
+        "MGATHER": (*BOTH, (S, MTE2, 0)),
+        "MSCATTER": BOTH,
+    },
+}
+"""Flags that some form of the instruction sets and waits for by itself, by the family of headers: set_flag and
+PtoSetWaitFlag in ``pto/npu/<family>/T*.hpp`` and ``M*.hpp``."""
+
+IN_ORDER: dict[str, frozenset[Pipe]] = {"a2a3": frozenset(), "a5": frozenset({V})}
+"""Pipes whose instructions see each other's results without a barrier: on a2a3 an Event<> from V to V is a
+pipe_barrier, on a5 it is nothing (``pto/npu/a2a3/TSync.hpp``, ``pto/npu/a5/TSync.hpp``, which the Kirins share or
+repeat)."""
+
+
+@dataclass(frozen=True)
+class TileArg:
+    """A tile as an instruction gets it.
+
+    Attributes:
+        size: bytes of an element.
+        rows, cols: physical shape.
+        valid_rows, valid_cols: valid region.
+        row_major: otherwise columns follow one another.
+        boxed: whether a fractal layout hides where an element stands.
+    """
+
+    size: int
+    rows: int
+    cols: int
+    valid_rows: int
+    valid_cols: int
+    row_major: bool = True
+    boxed: bool = False
+
+    @property
+    def bytes(self) -> int:
+        return self.rows * self.cols * self.size
+
+    @property
+    def whole(self) -> Region:
+        return Region(0, self.bytes)
+
+    @property
+    def valid(self) -> Region:
+        """The bytes of the valid region; of a fractal tile all of them."""
+        if self.boxed:
+            return self.whole
+        if self.row_major:
+            return Region(0, self.valid_cols * self.size, self.valid_rows, self.cols * self.size)
+        return Region(0, self.valid_rows * self.size, self.valid_cols, self.rows * self.size)
+
+
+@cache
+def table() -> dict[str, dict[int, tuple[str, ...]]]:
+    """The operands, marks included, by instruction and number of tiles."""
+    found: dict[str, dict[int, tuple[str, ...]]] = {}
+    for line in TABLE.strip().splitlines():
+        left, _, right = line.partition(" : ")
+        forms = [tuple(form.split()) for form in right.split(" | ")]
+        for name in left.split():
+            found[name] = {len(form): form for form in forms}
+    return found
+
+
+def operands(name: str, tiles: int) -> tuple[str, ...] | None:
+    """The names of an instruction's tile operands; None where the table does not have it in this form."""
+    form = table().get(name, {}).get(tiles)
+    return tuple(operand.rstrip("+=~?!") for operand in form) if form is not None else None
+
+
+def effects(name: str, platform: Platform, tiles: Mapping[str, TileArg]) -> Effects:
+    """What an instruction of the table does; ``tiles`` in the order of its operands."""
+    accesses = []
+    for marked, tile in zip(table()[name][len(tiles)], tiles.values(), strict=True):
+        operand, mark = marked.rstrip("+=~?!"), marked[-1]
+        sure = not tile.boxed
+        if mark in "~":
+            accesses += [
+                Access(operand, True, tile.whole, defined=False, sure=False),
+                Access(operand, False, tile.whole, False, sure=False),
+            ]
+        elif mark == "?":
+            accesses.append(Access(operand, False, tile.whole, sure=False))
+        elif mark == "!":
+            accesses.append(Access(operand, True, tile.whole, sure=False))
+        elif mark == "+":
+            accesses.append(Access(operand, True, tile.valid, sure=sure))
+        elif mark == "=":
+            accesses += [Access(operand, False, tile.valid, sure=sure), Access(operand, True, tile.valid, sure=sure)]
+        else:
+            accesses.append(Access(operand, False, tile.valid, sure=sure))
+    # What is read is read before what is written.
+    accesses.sort(key=lambda access: access.writes)
+    return Effects(
+        Pipe.S if name in SCALAR else Pipe.V,
+        tuple(accesses),
+        events=EVENTS.get(platform.family, {}).get(name, ()),
+        scratch=_scratch(name, platform, tiles),
+    )
+
+
+def _scratch(name: str, platform: Platform, tiles: Mapping[str, TileArg]) -> tuple[tuple[int, int], ...]:
+    """The form without tmp of a row expansion with a column-major src1 on a2a3 (a2a3/TRowExpandBinOp.hpp:208)."""
+    one = tiles.get("src1")
+    if (
+        platform.family == "a2a3"
+        and name.startswith("TROWEXPAND")
+        and len(tiles) == 3
+        and one is not None
+        and not one.row_major
+    ):
+        return (OWN_SCRATCH,)
+    return ()

@@ -1,0 +1,153 @@
+"""``ptogen sanitize``: the checkers on any PTO kernel, by a recording of what it does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ptogen.cli import print_json, printable
+from ptogen.platforms import PLATFORMS
+
+if TYPE_CHECKING:
+    from ptogen.report.findings import Sanitized
+
+FOLDERS = {
+    "a2a3": "a2a3",
+    "a5": "a5",
+    "kirin9030": "kirin9030",
+    "kirinX90": "kirinx90",
+    "kirinDev0000": "kirindev0000",
+    "cpu": "cpu",
+}
+"""Platforms by the folder under ``tests`` or ``tests/npu`` that their system tests stand in."""
+
+
+@click.command()
+@click.argument(
+    "places", metavar="ST_DIR|FILE.cpp...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True)
+)
+@click.option("--case", "select", metavar="GLOB", help="Only cases whose name, or SUITE.NAME, matches.")
+@click.option("--platform", type=click.Choice(sorted(PLATFORMS)), help="Whose rules hold; default: what the path says.")
+@click.option(
+    "--pto-isa",
+    metavar="DIR",
+    help="Checkout of pto-isa, or its include folder; default: the checkout around the kernel.",
+)
+@click.option("--compiler", metavar="CXX", help="C++ compiler to use.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Kernels at once.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json", "sarif", "github"]),
+    default="text",
+    show_default=True,
+    help="How to print results.",
+)
+@click.pass_context
+def sanitize(
+    ctx: click.Context,
+    places: tuple[Path, ...],
+    select: str | None,
+    platform: str | None,
+    pto_isa: str | None,
+    compiler: str | None,
+    jobs: int,
+    format_: str,
+) -> None:
+    """Record what any PTO kernel does, and judge it.
+
+    It runs on the CPU simulator, with a recording layer between its source and the pto-isa headers. An ST directory is
+    driven by its own main.cpp; a tree of them is searched. Exit status 1 on errors and warnings;
+    notes alone are 0."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from ptogen.report import findings as report
+    from ptogen.report.progress import for_stderr
+
+    found = [suite for place in places for suite in _suites(place)]
+    progress = for_stderr()
+    try:
+        with ThreadPoolExecutor(jobs) as pool:
+            results = list(
+                pool.map(lambda suite: _one(*suite, select, platform, pto_isa, compiler, progress.line), found)
+            )
+    finally:
+        progress.close()
+    if format_ == "json":
+        print_json(report.as_data(results))
+    elif format_ == "sarif":
+        print_json(report.as_sarif(results))
+    else:
+        click.echo(printable(report.as_text(results) if format_ == "text" else report.as_github(results)))
+    ctx.exit(report.exit_code(results))
+
+
+def _suites(place: Path) -> list[tuple[Path, Path, list[Path]]]:
+    """Name, folder and source files of each kernel at a place."""
+    if place.is_file():
+        main = place.parent / "main.cpp"
+        return [(place, place.parent, [place, main] if main.is_file() and main != place else [place])]
+    folders = [place] if (place / "main.cpp").is_file() else sorted({path.parent for path in place.rglob("main.cpp")})
+    return [(folder, folder, sorted(folder.glob("*.cpp"))) for folder in folders] or [(place, place, [])]
+
+
+def _one(
+    place: Path,
+    folder: Path,
+    files: Sequence[Path],
+    select: str | None,
+    platform: str | None,
+    pto_isa: str | None,
+    compiler: str | None,
+    progress,
+) -> Sanitized:
+    """One kernel; what it cannot serve is a part of the result, so that others are judged all the same."""
+    from ptogen.backend import headers, recorder, toolchain
+    from ptogen.check import sanitize as judge
+    from ptogen.errors import Diagnostic, Position, PtogenError
+    from ptogen.report.findings import Sanitized
+
+    started = time.monotonic()
+    name = platform or _platform(folder)
+    try:
+        if name is None:
+            message = "its path does not say for which platform the kernel is"
+            raise PtogenError(Diagnostic("PTG507", message, Position(str(folder)), hint="give --platform"))
+        if not files:
+            hint = "give a folder with main.cpp and the kernel's .cpp, or a .cpp file"
+            raise PtogenError(Diagnostic("PTG507", "there is no main.cpp here", Position(str(folder)), hint=hint))
+        around = recorder.checkout_of(folder)
+        include = headers.find(pto_isa or (str(around) if around else None), allow_fetch=True, progress=progress)
+        tools = toolchain.find(include, compiler)
+        aicore = {"a2a3": 220, "a5": 310}.get(PLATFORMS[name].family, 0)
+        recording = recorder.record(
+            folder, files, include, tools.compiler, aicore=aicore, select=select, progress=progress
+        )
+        cases = judge.sanitize(recording.lines, recording.program, PLATFORMS[name])
+        steps = {case.name for case in cases}
+        incomplete = [(run.name, run.fault) for run in recording.cases if run.fault]
+        incomplete += [
+            (run.name, "nothing was recorded") for run in recording.cases if not run.fault and run.name not in steps
+        ]
+        return Sanitized(
+            str(place),
+            name,
+            f"{include.origin} {include.version}".strip(),
+            tuple(cases),
+            tuple(incomplete),
+            recording.computed,
+            recording.reason,
+            None,
+            time.monotonic() - started,
+        )
+    except PtogenError as error:
+        return Sanitized(str(place), name or "?", fault=error.diagnostics[0], seconds=time.monotonic() - started)
+
+
+def _platform(folder: Path) -> str | None:
+    parts = folder.resolve().parts
+    return next((FOLDERS[part] for part in reversed(parts) if part in FOLDERS), None)

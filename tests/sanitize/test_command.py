@@ -1,0 +1,60 @@
+"""``ptogen sanitize`` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ptogen.cli import cli
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+@pytest.fixture(autouse=True)
+def _tools(headers, toolchain):
+    """The command finds the same headers and compiler by itself."""
+
+
+def run(*words: str):
+    return CliRunner().invoke(cli, ["sanitize", *map(str, words)])
+
+
+def test_a_clean_kernel():
+    result = run(FIXTURES / "clean.cpp", "--platform", "a2a3")
+    assert result.exit_code == 0, result.output
+    assert "5 cases" in result.output and "no findings" in result.output
+
+
+def test_one_case_as_json():
+    result = run(FIXTURES / "races.cpp", "--platform", "a2a3", "--case", "missing_wait", "--format", "json")
+    assert result.exit_code == 1
+    (kernel,) = json.loads(result.stdout)["kernels"]
+    (case,) = kernel["cases"]
+    assert case["name"] == "Races.missing_wait"
+    assert {finding["code"] for finding in case["findings"]} == {"PTG411", "PTG421"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([FIXTURES / "clean.cpp"], "its path does not say for which platform"),
+        ([FIXTURES / "clean.cpp", "--platform", "a2a3", "--case", "nothing*"], "no test matches 'nothing*'"),
+        ([FIXTURES, "--platform", "a2a3"], "there is no main.cpp here"),
+    ],
+)
+def test_what_cannot_be_served(words, says):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert says in result.output
+
+
+def test_a_kernel_that_does_not_compile(tmp_path):
+    (tmp_path / "broken.cpp").write_text("#include <gtest/gtest.h>\nTEST(A, b) { nonsense(); }\n", encoding="utf-8")
+    result = run(tmp_path / "broken.cpp", "--platform", "a2a3")
+    assert result.exit_code == 2
+    assert f"{tmp_path}/broken.cpp:2:" in result.output
+    assert "PTG505" in result.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.cpp"]

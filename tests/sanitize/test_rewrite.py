@@ -1,0 +1,73 @@
+"""Launches and element access in the copy of a source."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptogen.backend.rewrite import rewrite
+
+
+@pytest.mark.parametrize(
+    ("text", "kernel", "label", "blocks", "rest"),
+    [
+        ("run<<<1, nullptr, stream>>>(out, a);", "run", "run(out, a)", "1", ", out, a"),
+        ("run<T, 3><<<blocks, nullptr, stream>>>(out);", "run<T, 3>", "run<T, 3>(out)", "blocks", ", out"),
+        (
+            "ns::run<A<B<int>>, (1 > 2)><<<2, nullptr, s>>>();",
+            "ns::run<A<B<int>>, (1 > 2)>",
+            "ns::run<A<B<int>>, (1 > 2)>()",
+            "2",
+            "",
+        ),
+        (
+            "run<<<f(1, 2), nullptr, s>>>((half*)x, g(a, b));",
+            "run",
+            "run((half*)x, g(a, b))",
+            "f(1, 2)",
+            ", (half*)x, g(a, b)",
+        ),
+    ],
+)
+def test_a_launch_becomes_a_call(text, kernel, label, blocks, rest):
+    call = f"[&](auto&&... ptogen_arguments) {{ {kernel}(ptogen_arguments...); }}"
+    assert rewrite(text) == f'::ptogen::Launch("{label}", ({blocks}), {call}{rest});'
+
+
+def test_every_line_keeps_its_number():
+    text = "a();\nrun<T>\n    <<<1, nullptr,\n       stream>>>(\n        out,\n        a);\nlast();\n"
+    made = rewrite(text)
+    assert made.count("\n") == text.count("\n")
+    assert made.splitlines()[-1] == "last();"
+    assert made.splitlines()[0] == "a();"
+
+
+def test_a_macro_keeps_its_backslashes():
+    made = rewrite("#define GO(N) \\\n    run##N<<<1, \\\n    nullptr, s>>>(out)\nnext();\n")
+    assert made.count("\n") == 4
+    assert all(line.endswith("\\") for line in made.splitlines()[:2])
+    assert made.endswith("next();\n")
+    assert "run##N(ptogen_arguments...)" in made
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// run<<<1, nullptr, s>>>(out);",
+        "/* run<<<1, nullptr, s>>>(out);\n */",
+        'log("run<<<1, 2, 3>>>(x)");',
+        'auto text = R"(run<<<1, 2, 3>>>(x))";',
+        "value = 1 << 3 >> 2;",
+        "cout << 1'000 << 'a' << '<' << \"<<<\";",
+        "p->SetValue(1, 2); f().SetValue(3);",
+        "A<B<C<int>>> x(1);",
+    ],
+)
+def test_what_is_no_launch_stays(text):
+    assert rewrite(text) == text
+
+
+def test_element_access_is_recorded():
+    assert (
+        rewrite("counts.SetValue(0, n.GetValue(1));")
+        == "::ptogen::At(counts).SetValue(0, ::ptogen::At(n).GetValue(1));"
+    )
