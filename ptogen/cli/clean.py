@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from ptogen.cli import format_option, print_json, printable
+from ptogen.cli import Directory, format_option, print_json, printable
 
 
 @click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=Directory())
 @click.option("--dry-run", is_flag=True, help="Say what would be removed and remove nothing.")
 @format_option
 def clean(out: Path, dry_run: bool, format_: str) -> None:

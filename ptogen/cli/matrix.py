@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ptogen.cli import format_option, print_json, printable, show, table, ub_bytes_option
+from ptogen.cli import Directory, format_option, print_json, printable, show, table, ub_bytes_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def _shard(_ctx: click.Context, _param: click.Parameter, value: str | None) -> t
 @click.command()
 @click.argument("matrices", metavar="MATRIX...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), default="generated", show_default=True, help="Where the tree goes."
+    "-o", "--out", type=Directory(), metavar="DIR", default="generated", show_default=True, help="Where the tree goes."
 )
 @click.option(
     "--into",

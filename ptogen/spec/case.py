@@ -114,7 +114,7 @@ class CaseReader:
         elif len(name) > 64:
             message = f"the name `{clip(name, 20)}` is {len(name):,} characters long, more than 64"
             self.fault("PTG108", path, message, "write a shorter name")
-        elif reason := reserved(name):
+        elif NAME.fullmatch(name) and (reason := reserved(name)):
             self.fault("PTG108", path, f"the name `{name}` is {reason}", f"write {name.lower()}_case, for instance")
         elif NAME.fullmatch(name):
             return name
