@@ -129,6 +129,7 @@ class Part:
         args: operand names in the order of the instruction's parameters.
         pipe: where the document says that it runs.
         attributes: what it takes besides tiles, such as a block length, by name.
+        events: (source pipe, destination pipe, event id) that it uses inside, which the kernel leaves alone.
     """
 
     start: int
@@ -136,6 +137,7 @@ class Part:
     args: tuple[str, ...]
     pipe: Pipe = Pipe.V
     attributes: tuple[tuple[str, int | bool], ...] = ()
+    events: tuple[tuple[Pipe, Pipe, int], ...] = ()
 
     @property
     def cols(self) -> int:

@@ -128,7 +128,8 @@ class Tmrgsort(Op):
         return tuple(tensors)
 
     def sizing(self, case: TmrgsortCase, platform: Platform) -> Sizing:
-        """Seeds 001: tmp has the columns of all sources together; dst takes what is copied from it in 32-byte blocks.
+        """ISA page TMRGSORT: tmp has the columns of all sources together; dst takes what is copied from it in 32-byte
+        blocks.
 
         The consumed counts come back in a variable of the kernel. A second instruction, on the scalar pipe, puts them
         into a tile of their own.
@@ -149,7 +150,9 @@ class Tmrgsort(Op):
         tmp = operand("tmp", Role.TMP, sum(source.cols for source in inputs))
         if self.one_shape:
             dst = replace(dst, cols=tmp.cols)
-        merge = Part(0, total, ("dst", "tmp", *sources), attributes=(("exhausted", case.exhausted),))
+        # The header reads the counts behind a flag of its own (a2a3/TMrgSort.hpp, GetExhaustedData).
+        events = ((Pipe.V, Pipe.S, 0),) if case.exhausted else ()
+        merge = Part(0, total, ("dst", "tmp", *sources), attributes=(("exhausted", case.exhausted),), events=events)
         if not case.exhausted:
             return Sizing((*inputs, dst, tmp), (merge,))
         number = len(sources)

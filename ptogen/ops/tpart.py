@@ -1,7 +1,7 @@
 """The TPART family: two sources combined where both have a value, copied where only one has.
 
-Sources: seeds 003 (TPARTMIN in full, the others as its family) and the headers. Line numbers are those of pto-isa
-3186c38; where an older header differs, it is said.
+Sources: ISA page TPARTMIN (TPARTMIN in full, the others as its family) and the headers. Line numbers are those of
+pto-isa 3186c38; where an older header differs, it is said.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ VALUE_DTYPES: dict[str, tuple[Dtype, ...]] = {
     "a5": (FLOAT32, FLOAT16, BFLOAT16, INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64),
     "cpu": (*SIMULATED, INT8, UINT8),
 }
-"""By family: seeds 003, "Constraints"; a2a3/TPartMin.hpp:75-82, a5/TPartMin.hpp:34-39, cpu/TPartOp.hpp:79-83."""
+"""By family: ISA page TPARTMIN, "Constraints"; a2a3/TPartMin.hpp:75-82, a5/TPartMin.hpp:34-39,
+cpu/TPartOp.hpp:79-83."""
 
 INDEX_DTYPES: dict[Dtype, tuple[Dtype, ...]] = {FLOAT32: (UINT32, INT32), FLOAT16: (UINT16, INT16, UINT32, INT32)}
 """By the dtype of the values (a2a3/TPartArgOp.hpp, checkTiles; a5/TPartArgBinOps.hpp, TPartArgCheck).
@@ -171,7 +172,7 @@ class Tpart(Op):
         return [Fault("PTG201", "dtype", message, f"{', '.join(others)} has it" if others else None)]
 
     def _shape_faults(self, case: TpartCase, platform: Platform) -> list[Fault]:
-        """Seeds 003, "Constraints". All other shapes are left to each implementation there, and refused here.
+        """ISA page TPARTMIN, "Constraints". All other shapes are left to each implementation there, and refused here.
 
         Where neither source equals dst, a2a3 returns without a word, a5 copies from beyond a valid region and the
         simulator writes zeros (a2a3/TPartMin.hpp:52-66, a5/TPartBinOps.hpp:116-137, cpu/TPartOp.hpp:37).

@@ -143,12 +143,14 @@ class Instruction:
         args: (operand name, window) in the order of its parameters.
         pipe: where the planner expects it to run.
         attributes: what it takes besides tiles, by name.
+        events: (source pipe, destination pipe, event id) that it uses inside.
     """
 
     op: str
     args: tuple[tuple[str, Window], ...]
     pipe: Pipe = Pipe.V
     attributes: tuple[tuple[str, int | bool], ...] = ()
+    events: tuple[tuple[Pipe, Pipe, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,8 @@ def footprint(step: Step, tiles: Iterable[Tile], roles: Mapping[str, Role], tens
     if isinstance(step, Store):
         return Footprint(Pipe.MTE3, (ub(step.src, False), gm(step.dst, True)))
     assert isinstance(step, Instruction)
-    return Footprint(step.pipe, tuple(ub(window, roles[name] is not Role.IN) for name, window in step.args))
+    spans = tuple(ub(window, roles[name] is not Role.IN) for name, window in step.args)
+    return Footprint(step.pipe, spans, step.events)
 
 
 def _used_bytes(tiles: Iterable[Tile]) -> int:

@@ -41,7 +41,7 @@ def _moves(operand: Operand, tile: Tile, col: int = 0) -> tuple[Role, Step] | No
 
 
 def _instruction(op: str, part: Part, window: Callable[[str], Window]) -> Instruction:
-    return Instruction(op, tuple((name, window(name)) for name in part.args), part.pipe, part.attributes)
+    return Instruction(op, tuple((name, window(name)) for name in part.args), part.pipe, part.attributes, part.events)
 
 
 def _program(moves: list[tuple[Role, Step] | None], body: Program) -> Program:

@@ -65,7 +65,7 @@ def load_text(
     if ub_bytes is not None and (ub_bytes <= 0 or ub_bytes % UB_BLOCK_BYTES):
         nearest = max(UB_BLOCK_BYTES, ub_bytes // UB_BLOCK_BYTES * UB_BLOCK_BYTES)
         message = f"a UB of {ub_bytes:,} bytes: the size must be a positive multiple of {UB_BLOCK_BYTES}"
-        raise PtogenError(Diagnostic("PTG106", message, hint=f"the nearest below is {nearest}"))
+        raise PtogenError(Diagnostic("PTG106", message, hint=f"the nearest is {nearest}"))
     faults = Faults()
     document = read(text, file, faults)
     if document.empty:

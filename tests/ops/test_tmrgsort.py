@@ -16,6 +16,7 @@ from ptogen.ops import catalogue
 from ptogen.ops.base import Arg, Effects, Role
 from ptogen.plan import plan_suite
 from ptogen.plan.model import Instruction, KernelPlan, SetFlag, Store, WaitFlag
+from ptogen.plan.planner import plan_case
 from ptogen.platforms import PLATFORMS, Pipe
 from ptogen.render.kernel import kernel_cpp
 from ptogen.spec.load import load, load_text
@@ -451,3 +452,14 @@ def test_no_plan_meets_a_defect_of_its_header(platform):
         }
         for part in sizing.parts:
             assert not TMRGSORT.effects(row, {name: tiles[name] for name in part.args}, dict(part.attributes)).defects
+
+
+def test_the_flag_that_the_header_uses_inside_is_left_to_it():
+    """V -> S EVENT_ID0 is the header's own where counts are read (facts of TMrgSort.hpp, GetExhaustedData)."""
+    op = catalogue()["tmrgsort"]
+    for exhausted in (True, False):
+        case = op.Case(name="case", dtype="float32", variant="multi", lists=(64, 128), exhausted=exhausted)
+        merge = op.sizing(case, PLATFORMS["a2a3"]).parts[0]
+        assert merge.events == (((Pipe.V, Pipe.S, 0),) if exhausted else ())
+        plan = plan_case(op, case, PLATFORMS["a2a3"], "manual", PLATFORMS["a2a3"].ub_bytes)
+        assert [step.events for step in plan.program if isinstance(step, Instruction)][0] == merge.events
