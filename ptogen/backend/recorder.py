@@ -115,7 +115,7 @@ def prepare(headers: Headers, compiler: Compiler, computed: bool, npu: bool, pro
     key = cache.digest(*compiler.command, compiler.version, headers.digest, compile.overlay_digest(), HEADER, *own)
     folder = cache.root() / "recorders" / key
     options = [
-        "-std=c++20",
+        compiler.standard,
         "-O0",
         "-g1",
         "-fpie",
