@@ -350,6 +350,8 @@ class Op:
     """In the order of the instruction's parameters."""
     constraints: tuple[str, ...] = field(default=())
     """Rules of shapes and forms, tmp among them, in words."""
+    costmodel_headers: tuple[str, ...] = field(default=())
+    """Headers of a2a3 that ``pto/costmodel/pto_instr.hpp`` of the pinned snapshot leaves out."""
 
     Case: ClassVar[type[CaseFields]]
     golden_module: ClassVar[str]

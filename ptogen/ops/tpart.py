@@ -511,6 +511,7 @@ def _plain(kind: str, rests: tuple[Rest, ...]) -> Tpart:
             "no tmp",
             "64-bit elements on a5 are cut into parts of 64 columns, which is all that the header computes",
         ),
+        costmodel_headers=(f"pto/npu/a2a3/TPart{kind.capitalize()}.hpp",),
         rests=(SHAPES, EMPTY, *rests, NAN, SUBNORMALS),
         defects=(
             Defect(

@@ -20,6 +20,7 @@ from ptogen.plan.model import (
     WaitFlag,
     Window,
 )
+from ptogen.platforms import PLATFORMS
 from ptogen.render.environment import environment
 
 
@@ -29,7 +30,9 @@ def kernel_cpp(op: Op, plans: Sequence[KernelPlan], banner: str) -> str:
         {"name": plan.case, "comment": _comment(plan), "tensors": plan.tensors, "body": _Body(plan, op).lines}
         for plan in plans
     ]
-    return environment().get_template("st/kernel.cpp.j2").render(banner=banner.splitlines(), cases=cases)
+    headers = op.costmodel_headers if plans and PLATFORMS[plans[0].platform].family == "a2a3" else ()
+    template = environment().get_template("st/kernel.cpp.j2")
+    return template.render(banner=banner.splitlines(), headers=headers, cases=cases)
 
 
 def _comment(plan: KernelPlan) -> list[str]:

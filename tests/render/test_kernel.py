@@ -156,6 +156,27 @@ def test_the_kernel_compiles_unchanged_against_the_a2a3_headers(mode, headers, t
     assert "Dst and src must be half or float" in refused.stderr
 
 
+@pytest.mark.parametrize("op", ["tpartmin", "tpartmax", "tpartadd", "tpartmul"])
+def test_partial_ops_compile_against_the_a2a3_headers(op, headers, toolchain, tmp_path):
+    from ptogen.backend import download
+
+    spec = f"op: {op}\nplatform: a2a3\ndtype: int16\ndst: [3, 13]\nsrc0: [2, 13]\nsrc1: [3, 13]\n"
+    (suite,) = load_text(spec, "spec.yaml")
+    source = tmp_path / "kernel.cpp"
+    source.write_text(kernel(render(suite, plan_suite(suite))))
+    include = download.include_folder() or headers.include
+    options = [
+        "-std=c++23",
+        *SIM[:4],
+        "-D__COSTMODEL",
+        "-D__NPU_ARCH__=2201",
+        "-DPTO_COMM_NOT_SUPPORTED",
+        "-isystem",
+        str(include),
+    ]
+    subprocess.run([*toolchain.compiler.command, *options, "-fsyntax-only", str(source)], check=True)
+
+
 def test_the_kernel_is_cpp17_its_launch_line_aside(toolchain, tmp_path):
     """Against a stand-in for pto-inst.hpp that is C++17 itself: what ptogen writes needs nothing newer."""
     source = tmp_path / "kernel.cpp"
