@@ -1,4 +1,4 @@
-
+"""From plans to text: one file a target."""
 
 import sys
 
