@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ptogen.backend import cache, compile, project
@@ -22,6 +23,10 @@ STALE = ("precompiled header", "PCH file", "AST file", "pto.hpp.gch")
 """What a compiler says when something under a precompiled header has changed, such as the system's own headers."""
 
 
+Ended = Callable[[str, "Diagnostic | None"], None]
+"""Told of each suite, once, that it is built, or why it is not."""
+
+
 def build(
     place: Place,
     suites: Sequence[Source],
@@ -30,16 +35,20 @@ def build(
     *,
     jobs: int,
     fail_fast: bool,
-    progress: Callable[[str], None],
-) -> dict[str, Diagnostic]:
-    """Builds the suites; gives PTG505 for each that does not build.
+    ended: Ended,
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Builds the suites; PTG505 for each that does not build.
 
-    The others are built all the same, unless ``fail_fast``.
+    The others are built all the same, unless ``fail_fast``: then some end neither way.
+
+    Args:
+        ended: called as soon as a program stands, so that it can run while others are built.
+        stop: asked again and again whether to leave the rest.
 
     Raises:
         PtogenError: PTG504 where CMake finds no GoogleTest, PTG505 where the project as a whole cannot be configured.
     """
-    faults: dict[str, Diagnostic] = {}
     rest = list(suites)
     while rest:
         output = _configure(place, rest, runtimes, toolchain)
@@ -51,19 +60,15 @@ def build(
         for key, source, _ in rest:
             if key in culprits:
                 position = Position(str(source / "CMakeLists.txt"))
-                faults[key] = Diagnostic(
-                    "PTG505", "CMake cannot read the suite", position, compile.first_errors(output)
-                )
-        rest = [suite for suite in rest if suite[0] not in faults]
-    if rest:
-        progress(f"building {len(rest)} suite{'s' * (len(rest) != 1)} with {toolchain.compiler}")
-        faults |= _make(place, rest, toolchain, jobs, fail_fast)
-    return faults
+                ended(key, Diagnostic("PTG505", "CMake cannot read the suite", position, compile.first_errors(output)))
+        rest = [suite for suite in rest if suite[0] not in culprits]
+    if rest and not (fail_fast and len(rest) < len(suites)):
+        _make(place, rest, toolchain, jobs, fail_fast, ended, stop)
 
 
-def is_stale(faults: dict[str, Diagnostic]) -> bool:
+def is_stale(fault: Diagnostic) -> bool:
     """Whether a precompiled header is to blame."""
-    return any(word in line for fault in faults.values() for line in fault.details for word in STALE)
+    return any(word in line for line in fault.details for word in STALE)
 
 
 def _configure(
@@ -92,24 +97,64 @@ def _configure(
 
 
 def _make(
-    place: Place, suites: Sequence[Source], toolchain: Toolchain, jobs: int, fail_fast: bool
-) -> dict[str, Diagnostic]:
+    place: Place,
+    suites: Sequence[Source],
+    toolchain: Toolchain,
+    jobs: int,
+    fail_fast: bool,
+    ended: Ended,
+    stop: Callable[[], bool],
+) -> None:
     keys = [key for key, _, _ in suites]
     command = [toolchain.ninja, "-C", str(place.build), "-j", str(jobs), "-k", "1" if fail_fast else "0", *keys]
-    run = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", env=_environment()
-    )
-    if run.returncode == 0:
-        return {}
-    blocks = _failures(run.stdout, keys)
-    faults = {}
+    built: set[str] = set()
+    lines: list[str] = []
+    linked: str | None = None
+    for line in _lines(command, stop):
+        # Ninja names a step when it has ended, and says in the line below if it has failed.
+        if linked is not None and not line.startswith("FAILED: "):
+            built.add(linked)
+            ended(linked, None)
+        found = re.match(r"\[\d+/\d+\] Linking CXX executable .*work/([^/]+)/bin/program$", line.rstrip())
+        linked = found[1] if found else None
+        lines.append(line)
+    if linked is not None and not stop():
+        built.add(linked)
+        ended(linked, None)
+    output = "".join(lines)
+    blocks = _failures(output, keys)
+    whole = "ninja: no work to do." in output
     for key, source, _ in suites:
-        if key not in blocks and _is_current(place, key, toolchain):
+        if key in built:
             continue
-        output = blocks.get(key, "" if blocks else run.stdout + run.stderr)
-        details = compile.first_errors(output)
-        faults[key] = Diagnostic("PTG505", "the suite does not build", _position(source, details), details)
-    return faults
+        if key not in blocks and (whole or _is_current(place, key, toolchain)):
+            ended(key, None)
+        elif key in blocks or not (fail_fast or stop()):
+            details = compile.first_errors(blocks.get(key, "" if blocks else output))
+            ended(key, Diagnostic("PTG505", "the suite does not build", _position(source, details), details))
+
+
+def _lines(command: Sequence[str], stop: Callable[[], bool]) -> Iterator[str]:
+    """What a build says, line by line; it is ended where ``stop`` says so, or with whoever reads."""
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=_environment(),
+    ) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                yield line
+                if stop():
+                    break
+        finally:
+            if process.poll() is None:
+                # At an interrupt Ninja ends its compilers and takes away what they have left half written.
+                process.send_signal(signal.SIGINT)
 
 
 def _is_current(place: Place, key: str, toolchain: Toolchain) -> bool:

@@ -11,10 +11,11 @@ import os
 import time
 from collections import Counter
 from collections.abc import Collection, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 from ptogen import output
-from ptogen.backend import build, cache, children, defects, probe, runtime, suite_run
+from ptogen.backend import build, cache, children, defects, memory, probe, runtime, suite_run, twins
 from ptogen.backend.headers import Headers
 from ptogen.backend.project import Place
 from ptogen.backend.toolchain import Toolchain
@@ -42,6 +43,7 @@ def check(
     timeout: float = 120.0,
     only: Collection[str] | None = None,
     name: str | None = None,
+    memory_bytes: int | None = None,
 ) -> CheckReport:
     """Builds and runs the suites that the manifests of ``tree`` list; the tree itself is only read.
 
@@ -58,6 +60,7 @@ def check(
         timeout: seconds for one case; gen_data.py gets as many for each case of its suite.
         only: keys of the suites to check; default: all.
         name: what messages call the tree, such as the spec that it was made of; default: its path.
+        memory_bytes: what compilers may take together; default: what is free.
 
     Raises:
         PtogenError: PTG507 where nothing is there to check or a manifest does not say what; PTG504, PTG505 where
@@ -79,21 +82,41 @@ def check(
         for manifest, _ in chosen
         if manifest.key not in unreadable
     ]
-    with cache.locked(place.root):
+    groups = {group[0][0]: group for group in twins.groups(sources)}
+    leaders = {key: group[0][:2] for group in groups.values() for key, _, _ in group}
+    stop = suite_run.Stop(fail_fast)
+
+    def one(manifest: Manifest, cases: list[str], fault: Diagnostic | None) -> SuiteResult:
+        source = (tree / manifest.directory).resolve()
+        twin = leaders.get(manifest.key, (manifest.key, source))
+        job = suite_run.Job(manifest, source, tuple(cases), place, pristine, present, timeout, twin, provided)
+        result = suite_run.run(job, fault, stop, progress)
+        progress.ended(result)
+        return result
+
+    with cache.locked(place.root), children.pool(1 if fail_fast else jobs) as pool:
         place.root.mkdir(parents=True, exist_ok=True)
         os.utime(place.root)
-        faults = unreadable | _build(place, sources, toolchain, headers, jobs, fail_fast, progress)
-        stop = suite_run.Stop(fail_fast, bool(faults))
-        progress.start(sum(len(cases) for manifest, cases in chosen if manifest.key not in faults))
+        by_key = {manifest.key: (manifest, cases) for manifest, cases in chosen}
+        results: dict[str, Future[SuiteResult]] = {}
 
-        def one(choice: tuple[Manifest, list[str]]) -> SuiteResult:
-            manifest, cases = choice
-            source = (tree / manifest.directory).resolve()
-            job = suite_run.Job(manifest, source, tuple(cases), place, pristine, present, timeout, provided)
-            return suite_run.run(job, faults.get(manifest.key), stop, progress)
+        def run(key: str, fault: Diagnostic | None) -> None:
+            results[key] = pool.submit(one, *by_key[key], fault)
 
-        with children.pool(1 if fail_fast else jobs) as pool:
-            suites = tuple(pool.map(one, chosen))
+        def built(leader: str, fault: Diagnostic | None) -> None:
+            for key, source, _ in groups[leader]:
+                run(key, fault and twins.as_of(fault, leaders[key][1], source))
+
+        progress.start(sum(len(cases) for _, cases in chosen))
+        for key, fault in unreadable.items():
+            run(key, fault)
+        if groups:
+            first = [group[0] for group in groups.values()]
+            compilers = _compilers(jobs, memory_bytes, first, progress)
+            _build(place, first, toolchain, headers, compilers, stop, progress, built)
+        for key in by_key.keys() - results.keys():
+            run(key, None)
+        suites = tuple(results[manifest.key].result() for manifest, _ in chosen)
     _prune(place)
     return CheckReport(
         NAME,
@@ -230,27 +253,46 @@ def _kind(manifest: Manifest, pristine: bool, present: frozenset[str], provided:
     return runtime.Kind(str(manifest.suite["mode"]), pristine, defects_of_headers, bfloat16)
 
 
+def _compilers(jobs: int, memory_bytes: int | None, sources: Sequence[build.Source], progress: Progress) -> int:
+    """How many compilers fit into the memory at once; at least one."""
+    room = memory.available() if memory_bytes is None else memory_bytes
+    need = memory.need(path for _, folder, _ in sources for path in folder.glob("*_kernel.cpp"))
+    fit = jobs if room is None else max(1, min(jobs, room // need))
+    if fit < jobs:
+        progress.line(f"{fit} of {jobs} compilers at once: {room:,} B of memory, and one may take {need:,} B")
+    return fit
+
+
 def _build(
     place: Place,
     sources: list[build.Source],
     toolchain: Toolchain,
     headers: Headers,
     jobs: int,
-    fail_fast: bool,
+    stop: suite_run.Stop,
     progress: Progress,
-) -> dict[str, Diagnostic]:
-    """Faults by suite; once more from the start where a precompiled header has gone stale."""
+    ended: build.Ended,
+) -> None:
+    """Builds suites; once more from the start where a precompiled header has gone stale."""
     kinds = dict.fromkeys(kind for _, _, kind in sources)
+    rest = {key for key, _, _ in sources}
     for last in (False, True):
         runtimes = {kind: runtime.prepare(kind, toolchain.compiler, headers, progress.line) for kind in kinds}
-        faults = build.build(
-            place, sources, runtimes, toolchain, jobs=jobs, fail_fast=fail_fast, progress=progress.line
-        )
-        if last or not build.is_stale(faults):
+        progress.line(f"building {len(rest)} suite{'s' * (len(rest) != 1)} with {toolchain.compiler}")
+
+        def one(key: str, fault: Diagnostic | None, last: bool = last) -> None:
+            if key in rest and (last or fault is None or not build.is_stale(fault)):
+                rest.remove(key)
+                ended(key, fault)
+
+        build.build(
+            place, sources, runtimes, toolchain,
+            jobs=jobs, fail_fast=stop.armed, ended=one, stop=lambda: stop.now,
+        )  # fmt: skip
+        if not rest or stop.now:
             break
         for stale in runtimes.values():
             runtime.discard(stale)
-    return faults
 
 
 def _rows(suites: Sequence[SuiteResult], present: frozenset[str]) -> list[DefectRow]:

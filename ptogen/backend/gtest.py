@@ -51,6 +51,7 @@ class Ending:
 
 def play(
     program: Path,
+    folder: Path,
     test_suite: str,
     batch: Sequence[str],
     runs: dict[str, CaseRun],
@@ -75,7 +76,7 @@ def play(
         with open(Path(temporary) / "stderr", "w+b") as stderr:
             process = children.start(
                 [*command, "--gtest_color=no"],
-                cwd=program.parent,
+                cwd=folder,
                 env=clean,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

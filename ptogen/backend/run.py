@@ -20,17 +20,19 @@ def run_cases(
     *,
     environment: Mapping[str, str],
     timeout: float,
+    folder: Path | None = None,
     fail_fast: bool = False,
     finished: Callable[[str], None] = lambda case: None,
 ) -> dict[str, CaseRun]:
     """Runs the cases of a program in the order given and starts it again after a crash.
 
     Args:
-        program: started in its own folder.
+        program: that holds them.
         test_suite: GoogleTest's name of the suite.
         cases: expected names.
         environment: for the program; GoogleTest's own variables are dropped.
         timeout: seconds for one case.
+        folder: where the program is started; default: where it stands.
         fail_fast: stop after the first case that does not pass.
         finished: told of each case that ended.
     """
@@ -38,7 +40,8 @@ def run_cases(
     rest = list(cases)
     while rest:
         batch = _batch(test_suite, rest)
-        ending = gtest.play(program, test_suite, batch, runs, environment, timeout, fail_fast, finished)
+        place = folder or program.parent
+        ending = gtest.play(program, place, test_suite, batch, runs, environment, timeout, fail_fast, finished)
         done = {case for case in batch if runs[case].status != "missing"}
         broken = [case for case in batch if runs[case].status in ("failed", "crashed")]
         if fail_fast and broken:

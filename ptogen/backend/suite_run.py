@@ -42,6 +42,7 @@ class Job:
         pristine: whether upstream's own simulator is at work.
         present: known defects that the headers have.
         timeout: seconds for one case; gen_data.py gets as many for each case of its suite.
+        twin: key and ST directory of the suite whose program is run: its own, or one of equal text.
         provided: what the program has of that which cases require.
     """
 
@@ -52,6 +53,7 @@ class Job:
     pristine: bool
     present: frozenset[str]
     timeout: float
+    twin: tuple[str, Path]
     provided: frozenset[str] = frozenset()
 
     def facts(self, case: str) -> Mapping[str, Any]:
@@ -74,11 +76,9 @@ class Job:
 class Stop:
     """Whether ``--fail-fast`` has seen a fault."""
 
-    def __init__(self, armed: bool, seen: bool = False) -> None:
+    def __init__(self, armed: bool) -> None:
         self.armed = armed
         self._seen = threading.Event()
-        if seen:
-            self._seen.set()
 
     def fault(self) -> None:
         self._seen.set()
@@ -182,15 +182,21 @@ def _run(job: Job, stop: Stop, progress: Progress) -> tuple[tuple[CaseResult, ..
     environment = {**os.environ, "PTOGEN_UB_BYTES": size, "PTOGEN_COUNTS": str(counts)}
     if job.pristine:
         environment["PTO_CPU_SIM_UB_BYTES"] = size
+    key, source = job.twin
+    folder = job.work / "bin"
+    folder.mkdir(exist_ok=True)
     runs = running.run_cases(
-        job.place.program(job.manifest.key),
+        job.place.program(key),
         str(job.manifest.suite["test_suite"]),
         [case for case in job.cases if not job.lacks(case)],
         environment=environment,
         timeout=job.timeout,
+        folder=folder,
         fail_fast=stop.armed,
         finished=lambda case: progress.advance(job.manifest.key, case),
     )
+    for found in runs.values():
+        found.output = [line.replace(str(source), str(job.source)) for line in found.output]
     stopped = stop.armed and any(found.status in ("failed", "crashed") for found in runs.values())
     return tuple(_judge(job, case, runs.get(case, CaseRun()), stopped) for case in job.cases), _calls(counts)
 

@@ -181,3 +181,8 @@ def merge(reports: Iterable[CheckReport]) -> CheckReport:
         tuple(notes),
         seconds,
     )
+
+
+def printable(text: str) -> str:
+    """The text without the control characters that would steer a terminal; a program can print any."""
+    return "".join(sign if sign.isprintable() or sign == "\t" else ascii(sign)[1:-1] for sign in text)

@@ -37,7 +37,7 @@ def test_a_tree_that_passes(ptogen, place, tmp_path):
     tree = make_tree(place, "sums", ["good", "last"])
     run = ptogen("check", tree, "--report", tmp_path / "report.xml", "--report", tmp_path / "report.json")
     assert run.returncode == 0, run.stderr
-    assert "2 passed in" in run.stdout and "running 2 cases" in run.stderr
+    assert "2 passed in" in run.stdout and "2/2 a2a3-sums: 2 passed" in run.stderr
     assert 'tests="2" failures="0"' in (tmp_path / "report.xml").read_text()
     assert json.loads((tmp_path / "report.json").read_text())["counts"]["passed"] == 2
 

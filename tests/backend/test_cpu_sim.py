@@ -307,8 +307,8 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, check, monkeypatch):
 
 def test_a_stale_precompiled_header_is_recognized():
     lines = "fatal error: file 'x.h' has been modified since the precompiled header 'pto.hpp.pch' was built"
-    assert build.is_stale({"a": Diagnostic("PTG505", "the suite does not build", details=(lines,))})
-    assert not build.is_stale({"a": Diagnostic("PTG505", "the suite does not build", details=("error: x",))})
+    assert build.is_stale(Diagnostic("PTG505", "the suite does not build", details=(lines,)))
+    assert not build.is_stale(Diagnostic("PTG505", "the suite does not build", details=("error: x",)))
 
 
 def test_a_tree_with_odd_signs_in_its_path(tmp_path, check):
