@@ -46,6 +46,7 @@ def _suite(suite: SuiteResult) -> dict[str, Any]:
                 "reason": case.reason,
                 "output": list(case.output),
                 "defects": list(case.defects),
+                "fields": dict(case.fields),
             }
             for case in suite.cases
         ],
