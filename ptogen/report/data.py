@@ -17,6 +17,7 @@ def as_data(report: CheckReport) -> dict[str, Any]:
         "headers": report.headers,
         "compiler": report.compiler,
         "pristine": report.pristine,
+        "command": list(report.command),
         "seconds": round(report.seconds, 3),
         "counts": {str(outcome): count for outcome, count in report.counts.items()},
         "suites": [_suite(suite) for suite in report.suites],

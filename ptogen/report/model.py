@@ -185,4 +185,5 @@ def merge(reports: Iterable[CheckReport]) -> CheckReport:
         tuple(rows.values()),
         tuple(notes),
         seconds,
+        first.command,
     )

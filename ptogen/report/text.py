@@ -41,7 +41,7 @@ def show(report: CheckReport, stream: TextIO) -> None:
             console.print()
             console.print(Text.assemble(label, f" {suite.key}.{case.name}: {_why(case)}"), soft_wrap=True)
             for line in case.output if case.outcome is Outcome.FAILED else ():
-                console.print(f"    {_printable(line)}", soft_wrap=True)
+                console.print(f"    {printable(line)}", soft_wrap=True)
     _defects(report, console)
     console.print()
     console.print(f"{summary(report)} in {report.seconds:.1f} s", soft_wrap=True)
@@ -64,7 +64,7 @@ def _cases(report: CheckReport, console: Console, terminal: bool) -> None:
     table = _table(terminal, *heads, *([("reason", "left")] if explained else []))
     for suite, case in report.cases:
         outcome = Text(str(case.outcome), style=STYLES[case.outcome])
-        row = [_printable(suite.key), _printable(case.name), outcome, f"{case.seconds * 1000:.0f}"]
+        row = [printable(suite.key), printable(case.name), outcome, f"{case.seconds * 1000:.0f}"]
         table.add_row(*row, *([_why(case)] if explained else []))
     console.print(table)
 
@@ -77,7 +77,7 @@ def _suites(report: CheckReport, console: Console, terminal: bool) -> None:
     heads += [] if report.pristine else [("calls upstream", "right"), ("corrected", "right")]
     table = _table(terminal, *heads)
     for suite in report.suites:
-        row: list[str | Text] = [_printable(suite.key), suite.mode, str(len(suite.cases))]
+        row: list[str | Text] = [printable(suite.key), suite.mode, str(len(suite.cases))]
         for outcome in Outcome:
             count = suite.count(outcome)
             row.append(Text(str(count), style=STYLES[outcome] if count else ""))
@@ -86,7 +86,7 @@ def _suites(report: CheckReport, console: Console, terminal: bool) -> None:
 
 
 def _why(case: CaseResult) -> str:
-    return _printable(f"{case.code}: {case.reason}" if case.code else case.reason)
+    return printable(f"{case.code}: {case.reason}" if case.code else case.reason)
 
 
 def _defects(report: CheckReport, console: Console) -> None:
@@ -111,6 +111,6 @@ def _table(terminal: bool, *columns: tuple[str, str]) -> Table:
     return table
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """The text without the control characters that would steer a terminal; a program can print any."""
     return "".join(sign if sign.isprintable() or sign == "\t" else ascii(sign)[1:-1] for sign in text)
