@@ -2,7 +2,8 @@
 
 The cases of an op are laid out in a table. With few shapes each has a column of its own; with many, the columns of
 the table are the columns of the shapes, each dtype has a row for each number of rows, and numbers that are too many to
-stand alone are taken together by powers of two.
+stand alone are taken together: all between two powers of two, or a half, a quarter and so on of them where the table
+bears it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from ptogen.report.model import CaseResult, CheckReport, Outcome, SuiteResult
 MOST_SHAPES = 14
 """Up to so many shapes each has a column."""
 
-MOST_ROWS, MOST_COLS = 12, 24
+MOST_ROWS, MOST_COLS = 12, 20
 """Up to so many numbers of rows, and of columns, each stands alone."""
+
+FINEST = 5
+"""Numbers between two powers of two are cut into halves so many times at most."""
 
 MOST_FIELD_VALUES = 12
 """A field with more values says nothing about what the failures share."""
@@ -187,13 +191,17 @@ def _axes(
 
 
 def _bins(values: Iterable[int], most: int) -> tuple[tuple[str, ...], dict[int, int]]:
-    """Labels in order, and the number of the one that each value belongs to."""
+    """Labels in order, at most ``most`` if powers of two are enough, and the number of that of each value."""
     ordered = sorted(values)
     if len(ordered) <= most:
         return tuple(f"{value:,}" for value in ordered), {value: at for at, value in enumerate(ordered)}
-    bins: dict[int, list[int]] = {}
-    for value in ordered:
-        bins.setdefault(value.bit_length(), []).append(value)
+    for cuts in range(FINEST, -1, -1):
+        bins: dict[tuple[int, int], list[int]] = {}
+        for value in ordered:
+            octave = value.bit_length()
+            bins.setdefault((octave, value >> max(octave - 1 - cuts, 0)), []).append(value)
+        if len(bins) <= most:
+            break
     labels = tuple(
         f"{held[0]:,}" if len(held) == 1 else f"{held[0]:,}\N{EN DASH}{held[-1]:,}" for held in bins.values()
     )
@@ -243,7 +251,8 @@ def _traits(suite: SuiteResult, case: CaseResult) -> list[tuple[str, str]]:
     ]
     if size := sizes(suite.op, case.fields):
         name, value = size[1]
-        found.append((f"power of two in {name}", f"{value & -value:,}" if value & -value < 64 else "64 or more"))
+        power = value & -value
+        found.append((f"power of two that divides {name}", str(power) if power < 64 else "64 or more"))
     return found
 
 

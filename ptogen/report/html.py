@@ -95,8 +95,13 @@ class Section:
         return [failure for failure in self.failures if failure.detailed]
 
     @property
-    def brief(self) -> list[Failure]:
-        return [failure for failure in self.failures if not failure.detailed]
+    def brief(self) -> dict[str, list[Failure]]:
+        """The others by their reason."""
+        found: dict[str, list[Failure]] = {}
+        for failure in self.failures:
+            if not failure.detailed:
+                found.setdefault(failure.reason, []).append(failure)
+        return found
 
 
 @dataclass(frozen=True)
@@ -118,9 +123,9 @@ def as_html(report: CheckReport) -> str:
     """The page."""
     maps, places = heatmap.heat_maps(report)
     sections, links = _sections(report, maps, places)
-    # Markup is escaped here and not in the other templates, which are no markup.
-    page = environment().overlay(autoescape=True)
-    page.filters |= {"number": "{:,}".format, "seconds": _seconds, "printable": printable}
+    # Other templates are no markup, and what they are given was made by ptogen.
+    page = environment().overlay(autoescape=True, finalize=_visible)
+    page.filters = {**page.filters, "number": "{:,}".format, "seconds": _seconds}
     return page.get_template("report/page.html.j2").render(
         report=report,
         version=__version__,
@@ -134,6 +139,7 @@ def as_html(report: CheckReport) -> str:
         links=links,
         shares=_by_op(heatmap.shares(report)),
         tally=tally,
+        word=word,
         Place=Place,
         sections=sections,
         defects=[row for row in report.defects if row.cases],
@@ -152,7 +158,12 @@ def as_html(report: CheckReport) -> str:
 def tally(counts: Mapping[Outcome, int]) -> str:
     """The outcomes in words, the worst first, those without a case left out."""
     order = (Outcome.FAILED, Outcome.KNOWN_DEFECT, Outcome.NOT_RUN, Outcome.PASSED)
-    return ", ".join(f"{counts[outcome]:,} {WORDS[outcome]}" for outcome in order if counts[outcome])
+    return ", ".join(f"{counts[outcome]:,} {word(outcome, counts[outcome])}" for outcome in order if counts[outcome])
+
+
+def word(outcome: Outcome, count: int) -> str:
+    """An outcome behind a number of cases."""
+    return WORDS[outcome] + "s" * (outcome is Outcome.KNOWN_DEFECT and count != 1)
 
 
 def _headline(report: CheckReport) -> str:
@@ -258,6 +269,11 @@ def _calls(suites: Iterable[SuiteResult]) -> list[tuple[str, int, list[tuple[str
             upstream[calls.instruction] += calls.upstream
             corrected.setdefault(calls.instruction, Counter()).update(calls.corrected)
     return [(name, upstream[name], sorted(corrected[name].items())) for name in sorted(upstream)]
+
+
+def _visible(value: Any) -> Any:
+    """A value as it is put into the page: without control characters, which markup cannot hold."""
+    return printable(value) if type(value) is str else value
 
 
 def _seconds(value: float) -> str:

@@ -74,7 +74,7 @@ def test_a_spec(ptogen, tmp_path, headers, toolchain):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--report", "report.txt"), "ends neither in .json nor in .xml"),
+        (("--report", "report.txt"), "ends neither in .json nor in .xml nor in .html"),
         (("--jobs", "0"), "0 is not in the range"),
         (("--pto-isa", "/nowhere"), "PTG501: --pto-isa"),
         (("--compiler", "no-such-compiler"), "PTG502: --compiler no-such-compiler does not serve"),
