@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,7 +78,7 @@ class Failure:
 
 @dataclass
 class Section:
-    """Failures with one place in the maps, or of whole suites.
+    """Failures with one place in the maps, or that cases of a suite share.
 
     Attributes:
         id: what links lead to.
@@ -172,7 +172,7 @@ def _headline(report: CheckReport) -> str:
     if counts[Outcome.FAILED]:
         return f"{counts[Outcome.FAILED]:,} of {cases} failed"
     if counts[Outcome.PASSED] == total:
-        return f"All {cases} passed" if total > 1 else f"{cases} passed".capitalize()
+        return f"All {cases} passed" if total > 1 else f"{cases} passed" if total else "No cases"
     return f"No failure in {cases}: {tally(counts)}"
 
 
@@ -180,28 +180,25 @@ def _sections(
     report: CheckReport, maps: Sequence[heatmap.HeatMap], places: Mapping[int, Place]
 ) -> tuple[list[Section], dict[Place, str]]:
     """The failures by place, those of whole suites first; and where the cell of each place leads."""
-    whole = Section("whole-suites", "Whole suites")
-    shared: dict[tuple[Any, ...], list[int]] = {}
-    failed: dict[int, tuple[SuiteResult, CaseResult]] = {}
-    for number, (suite, case) in enumerate(report.cases):
+    cases = list(report.cases)
+    groups: dict[Hashable, list[int]] = {}
+    for number, (suite, case) in enumerate(cases):
         if case.outcome is Outcome.FAILED:
-            failed[number] = (suite, case)
-            # Two trees may have suites of one key: the object tells them apart.
-            shared.setdefault((id(suite), case.code, case.reason, case.output), []).append(number)
-    links: dict[Place, str] = {}
+            # Two trees may have suites of one key: the object tells them apart. A difference is each case's own.
+            key = (id(suite), case.code, case.reason, case.output) if case.code else number
+            groups.setdefault(key, []).append(number)
+    whole = Section("whole-suites", "Whole suites")
     single: dict[Place, Section] = {}
-    for (_, code, *_), numbers in shared.items():
-        if code is not None and len(numbers) > 1:
-            suite, case = failed[numbers[0]]
-            whole.failures.append(_failure(report, suite, [failed[number][1] for number in numbers]))
-            for number in numbers:
-                links.setdefault(places[number], whole.id)
-    together = {number for (_, code, *_), numbers in shared.items() if code and len(numbers) > 1 for number in numbers}
-    for number, (suite, case) in failed.items():
-        if number not in together:
-            place = places[number]
+    links: dict[Place, str] = {}
+    for numbers in groups.values():
+        failure = _failure(report, cases[numbers[0]][0], [cases[number][1] for number in numbers])
+        if len(numbers) > 1:
+            whole.failures.append(failure)
+            links |= {places[number]: whole.id for number in numbers}
+        else:
+            place = places[numbers[0]]
             section = single.setdefault(place, Section("", maps[place.map].cells[place].label))
-            section.failures.append(_failure(report, suite, [case]))
+            section.failures.append(failure)
     order = sorted(single, key=lambda place: (place.map, place.group, place.dtype, place.row, place.col))
     for at, place in enumerate(order, 1):
         single[place].id = f"place-{at}"
