@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +108,8 @@ def run(job: Job, fault: Diagnostic | None, stop: Stop, progress: Progress) -> S
             results, calls = _run(job, stop, progress)
     if any(result.outcome is Outcome.FAILED for result in results):
         stop.fault()
+    fields = {case["name"]: case["fields"] for case in job.manifest.cases if isinstance(case.get("fields"), dict)}
+    results = tuple(replace(result, fields=fields.get(result.name, {})) for result in results)
     facts = job.manifest.suite
     return SuiteResult(
         job.manifest.key, str(facts["op"]), str(facts["platform"]), str(facts["mode"]), str(facts["test_suite"]),

@@ -8,10 +8,12 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from ptogen import report as reports
 from ptogen.cli import format_option, print_json, show, ub_bytes_option
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from ptogen.report.model import CheckReport
 
 DAY = 86_400
+
+DECISIVE = ("backend", "pto_isa", "compiler", "pristine", "timeout", "ub_bytes")
+"""Options that how a case ends depends on."""
 
 
 def _report_files(_ctx: click.Context, _param: click.Parameter, value: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -72,7 +77,7 @@ class Seconds(click.ParamType):
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     callback=_report_files,
-    help="Also write the report to FILE (.json, or .xml for JUnit); may be repeated.",
+    help="Also write the report to FILE (.html for a page to read, .json, or .xml for JUnit); may be repeated.",
 )
 @ub_bytes_option
 @format_option
@@ -126,7 +131,7 @@ def check(
             ]
     finally:
         progress.close()
-    result = merge(made)
+    result = replace(merge(made), command=_command(ctx, places))
     for attempt in tools.attempts:
         if attempt.fault and attempt.reason == "CXX":
             message = f"CXX={attempt.name} does not serve: {attempt.fault}; using {tools.compiler}"
@@ -135,6 +140,17 @@ def check(
     for path in report_files:
         reports.write(result, path)
     ctx.exit(int(result.exit_code))
+
+
+def _command(ctx: click.Context, places: Sequence[Path]) -> tuple[str, ...]:
+    """The words that check the same again, for the report; which cases, it adds itself."""
+    words = ["ptogen", "check", *map(str, places)]
+    for option in ctx.command.params:
+        given = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if option.name in DECISIVE and given:
+            value = ctx.params[option.name]
+            words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
+    return tuple(words)
 
 
 @contextmanager

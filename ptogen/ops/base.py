@@ -417,7 +417,10 @@ class Op:
         raise NotImplementedError
 
     def shapes(self, case: Any) -> tuple[tuple[str, int], tuple[str, int]]:
-        """The two fields that size the case (rows, cols) with their values; the planner searches them for what fits."""
+        """The two fields that size the case (rows, cols) with their values.
+
+        The planner searches them for what fits, and a report lays the cases out by them.
+        """
         raise NotImplementedError
 
     def resized(self, case: Any, rows: int, cols: int) -> Any:

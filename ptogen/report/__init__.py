@@ -1,4 +1,4 @@
-"""Reports of a check: text, JSON, JUnit."""
+"""Reports of a check: text, JSON, JUnit, HTML."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from ptogen.errors import Diagnostic, Position, PtogenError
 from ptogen.report.model import CheckReport
 
-ENDINGS = (".json", ".xml")
-"""File endings that :func:`write` knows: JSON and JUnit."""
+ENDINGS = (".json", ".xml", ".html")
+"""File endings that :func:`write` knows: JSON, JUnit and a page for a person."""
 
 
 def write(report: CheckReport, path: Path) -> None:
@@ -22,6 +22,10 @@ def write(report: CheckReport, path: Path) -> None:
         from ptogen.report.junit import as_xml
 
         text = as_xml(report)
+    elif path.suffix == ".html":
+        from ptogen.report.html import as_html
+
+        text = as_html(report)
     else:
         from ptogen.report.data import as_data
 

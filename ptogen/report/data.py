@@ -17,6 +17,7 @@ def as_data(report: CheckReport) -> dict[str, Any]:
         "headers": report.headers,
         "compiler": report.compiler,
         "pristine": report.pristine,
+        "command": list(report.command),
         "seconds": round(report.seconds, 3),
         "counts": {str(outcome): count for outcome, count in report.counts.items()},
         "suites": [_suite(suite) for suite in report.suites],
@@ -46,6 +47,7 @@ def _suite(suite: SuiteResult) -> dict[str, Any]:
                 "reason": case.reason,
                 "output": list(case.output),
                 "defects": list(case.defects),
+                "fields": dict(case.fields),
             }
             for case in suite.cases
         ],

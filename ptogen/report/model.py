@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from ptogen.errors import Diagnostic, ExitCode
 
@@ -35,6 +36,7 @@ class CaseResult:
         reason: why it did not pass, in one line.
         output: what the host program said, such as the first differences.
         defects: ids of the listed defects that the case meets.
+        fields: its spec fields, as the manifest has them; empty where that says none.
     """
 
     name: str
@@ -44,6 +46,7 @@ class CaseResult:
     reason: str = ""
     output: tuple[str, ...] = ()
     defects: tuple[str, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,7 @@ class CheckReport:
         defects: the listed defects of the ops that were checked.
         notes: what the user should know besides.
         seconds: wall time.
+        command: the words that make the same check again; empty where no command line made it.
     """
 
     backend: str
@@ -137,6 +141,7 @@ class CheckReport:
     defects: tuple[DefectRow, ...] = ()
     notes: tuple[Diagnostic, ...] = field(default=())
     seconds: float = 0.0
+    command: tuple[str, ...] = ()
 
     @property
     def cases(self) -> Iterator[tuple[SuiteResult, CaseResult]]:
@@ -180,6 +185,7 @@ def merge(reports: Iterable[CheckReport]) -> CheckReport:
         tuple(rows.values()),
         tuple(notes),
         seconds,
+        first.command,
     )
 
 

@@ -35,11 +35,14 @@ def place(tmp_path_factory) -> Path:
 
 def test_a_tree_that_passes(ptogen, place, tmp_path):
     tree = make_tree(place, "sums", ["good", "last"])
-    run = ptogen("check", tree, "--report", tmp_path / "report.xml", "--report", tmp_path / "report.json")
+    files = [tmp_path / f"report{ending}" for ending in (".xml", ".json", ".html")]
+    run = ptogen("check", tree, "--timeout", "60", *(word for file in files for word in ("--report", file)))
     assert run.returncode == 0, run.stderr
     assert "2 passed in" in run.stdout and "2/2 a2a3-sums: 2 passed" in run.stderr
     assert 'tests="2" failures="0"' in (tmp_path / "report.xml").read_text()
-    assert json.loads((tmp_path / "report.json").read_text())["counts"]["passed"] == 2
+    data = json.loads((tmp_path / "report.json").read_text())
+    assert data["counts"]["passed"] == 2 and data["command"] == ["ptogen", "check", str(tree), "--timeout", "60.0"]
+    assert "All 2 cases passed" in (tmp_path / "report.html").read_text()
 
 
 def test_a_tree_that_fails(ptogen, place):
@@ -58,7 +61,9 @@ def test_a_spec(ptogen, tmp_path, headers, toolchain):
     )
     run = ptogen("check", spec, "--format", "json")
     assert run.returncode == 0, run.stdout + run.stderr
-    assert json.loads(run.stdout)["counts"]["passed"] == 4
+    data = json.loads(run.stdout)
+    assert data["counts"]["passed"] == 4
+    assert [case["fields"]["cols"] for suite in data["suites"] for case in suite["cases"]] == [13, 64] * 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["spec.yaml"]
     nothing = ptogen("check", spec, "--select", "nothing")
     assert nothing.returncode == 2 and f"{spec}: error PTG507: no case matches 'nothing'" in nothing.stderr
@@ -74,7 +79,7 @@ def test_a_spec(ptogen, tmp_path, headers, toolchain):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--report", "report.txt"), "ends neither in .json nor in .xml"),
+        (("--report", "report.txt"), "ends neither in .json nor in .xml nor in .html"),
         (("--jobs", "0"), "0 is not in the range"),
         (("--pto-isa", "/nowhere"), "PTG501: --pto-isa"),
         (("--compiler", "no-such-compiler"), "PTG502: --compiler no-such-compiler does not serve"),

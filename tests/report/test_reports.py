@@ -18,7 +18,7 @@ from ptogen.report.model import Calls, CaseResult, CheckReport, DefectRow, Outco
 
 def make_report(**changes) -> CheckReport:
     cases = (
-        CaseResult("good", Outcome.PASSED, 0.012),
+        CaseResult("good", Outcome.PASSED, 0.012, fields={"rows": 2}),
         CaseResult("bad", Outcome.FAILED, 0.5, None, "the test failed", ("row 1: <5> & \x1b[31m\x00", "[bold]x[/]")),
         CaseResult("gone", Outcome.FAILED, 0.0, "PTG506", "ended by SIGSEGV"),
         CaseResult("known", Outcome.KNOWN_DEFECT, 0.1, None, "OP_WRONG", defects=("OP_WRONG",)),
@@ -86,6 +86,7 @@ def test_json_holds_everything():
     (suite,) = data["suites"]
     assert suite["calls"] == [{"instruction": "OP", "upstream": 3, "corrected": {"OP_WRONG": 4}}]
     assert [case["outcome"] for case in suite["cases"]] == ["passed", "failed", "failed", "known-defect", "not-run"]
+    assert [case["fields"] for case in suite["cases"][:2]] == [{"rows": 2}, {}]
     assert data["defects"][1]["present"] is False
     assert data["notes"][0]["code"] == "PTG111"
 
