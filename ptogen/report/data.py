@@ -37,6 +37,7 @@ def _suite(suite: SuiteResult) -> dict[str, Any]:
             {"instruction": calls.instruction, "upstream": calls.upstream, "corrected": dict(calls.corrected)}
             for calls in suite.calls
         ],
+        "pipes": suite.pipes,
         "cases": [
             {
                 "name": case.name,
@@ -46,6 +47,8 @@ def _suite(suite: SuiteResult) -> dict[str, Any]:
                 "reason": case.reason,
                 "output": list(case.output),
                 "defects": list(case.defects),
+                "costs": [asdict(cost) for cost in case.costs],
+                "pipes": case.pipes,
             }
             for case in suite.cases
         ],
