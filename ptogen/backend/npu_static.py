@@ -56,6 +56,9 @@ KINDS = {"TSTORE": "TSTORE_VEC", "TMOV": "TMOV_V2V"}
 Every tile of a ptogen kernel lies in UB.
 """
 
+SOURCES = (".cpp", ".h", ".hpp", ".inc")
+"""Endings of the files that a kernel may include: when one changes, the suite is compiled again."""
+
 KEEP_SECONDS = 30 * 24 * 3600
 """Results that nobody used for so long leave the cache."""
 
@@ -292,10 +295,15 @@ def _case(job: Job, case: str, costs: Costs, lost: Mapping[str, str]) -> CaseRes
 def _costs(job: Job) -> tuple[Costs, dict[str, str]] | Diagnostic:
     """The costs of every case, from the cache where nothing changed, with the reasons of those that have none.
 
-    PTG505 where the suite does not compile.
+    PTG505 where the suite does not compile, PTG100 where it cannot be read.
     """
     text = _program(job)
-    files = cache.digest_files(job.source, [path for path in job.source.rglob("*") if path.is_file()])
+    read = [path for path in job.source.rglob("*") if path.suffix in SOURCES and path.is_file()]
+    try:
+        files = cache.digest_files(job.source, read)
+    except OSError as error:
+        message = f"a file of the suite cannot be read: {(error.strerror or str(error)).lower()}"
+        return Diagnostic("PTG100", message, Position(str(error.filename)))
     overlay = cache.digest_files(compile.OVERLAY, (compile.OVERLAY / "costmodel").rglob("*.hpp"))
     memory = cache.root() / "costs" / f"{_key(job.compiler, job.model.digest, overlay, files, text)}.json"
     known = cache.remembered(memory)
