@@ -15,6 +15,7 @@ from typing import Any
 from ptogen.ops.base import Role, Tensor
 from ptogen.plan.model import KernelPlan
 from ptogen.render.environment import GOLDEN, environment
+from ptogen.render.kernel import Kernel
 from ptogen.spec.model import Suite
 
 LINE = 120
@@ -23,11 +24,17 @@ CODING = re.compile(r"coding[:=]")
 """What makes a comment in the first two lines a declaration of the encoding (PEP 263)."""
 
 
-def main_cpp(suite: Suite, plans: Sequence[KernelPlan], banner: str) -> str:
+def main_cpp(suite: Suite, plans: Sequence[KernelPlan], kernels: Sequence[Kernel], banner: str) -> str:
     """The host program, one test a plan; clang-format lays it out."""
-    cases = [{"name": plan.case, "tensors": [_tensor(tensor) for tensor in plan.tensors]} for plan in plans]
+    called = {case: kernel.name for kernel in kernels for case in kernel.cases}
+    cases = [
+        {"name": plan.case, "kernel": called[plan.case], "tensors": [_tensor(tensor) for tensor in plan.tensors]}
+        for plan in plans
+    ]
     template = environment().get_template("st/main.cpp.j2")
-    return template.render(banner=banner.splitlines(), name=suite.name, test_suite=suite.test_suite, cases=cases)
+    return template.render(
+        banner=banner.splitlines(), name=suite.name, test_suite=suite.test_suite, cases=cases, kernels=kernels
+    )
 
 
 def _tensor(tensor: Tensor) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ptogen.ops.base import Op
+from ptogen.ops.base import Op, Tensor
 from ptogen.plan.model import (
     Affine,
     Barrier,
@@ -23,25 +25,62 @@ from ptogen.plan.model import (
 from ptogen.platforms import PLATFORMS
 from ptogen.render.environment import environment
 
+COMMENT = 116
+"""Letters of a line of a comment."""
 
-def kernel_cpp(op: Op, plans: Sequence[KernelPlan], banner: str) -> str:
+
+@dataclass
+class Kernel:
+    """A kernel function and the cases that call it: they differ in their data alone, which it gets when it runs.
+
+    Attributes:
+        plan: of the first of the cases, whose name it bears.
+        body: its statements.
+        cases: names of the cases.
+    """
+
+    plan: KernelPlan
+    body: list[str]
+    cases: list[str]
+
+    @property
+    def name(self) -> str:
+        return self.plan.case
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return self.plan.tensors
+
+    @property
+    def comment(self) -> list[str]:
+        """Which cases it serves and how it uses UB."""
+        plan = self.plan
+        lines = [f"{plan.case}: UB {plan.used_bytes:,} of {plan.ub_bytes:,} B"]
+        if plan.mode == "manual":
+            lines.append(", ".join(f"{tile.name} [{tile.offset:#x}, {tile.end:#x})" for tile in plan.tiles))
+        else:
+            lines.append(", ".join(f"{tile.name} {tile.bytes:,} B" for tile in plan.tiles))
+        if len(self.cases) > 1:
+            lines += textwrap.wrap(f"Also for {', '.join(self.cases[1:])}.", COMMENT, break_on_hyphens=False)
+        return lines
+
+
+def kernels(op: Op, plans: Sequence[KernelPlan]) -> list[Kernel]:
+    """The functions that the cases need: one for all whose statements and parameters are the same."""
+    found: dict[object, Kernel] = {}
+    for plan in plans:
+        body = _Body(plan, op).lines
+        same = (*body, *((tensor.name, tensor.dtype.ctype) for tensor in plan.tensors))
+        found.setdefault(same, Kernel(plan, body, [])).cases.append(plan.case)
+    return list(found.values())
+
+
+def kernel_cpp(op: Op, kernels: Sequence[Kernel], banner: str) -> str:
     """The text of ``<name>_kernel.cpp``, before layout."""
-    cases = [
-        {"name": plan.case, "comment": _comment(plan), "tensors": plan.tensors, "body": _Body(plan, op).lines}
-        for plan in plans
-    ]
-    headers = op.costmodel_headers if plans and PLATFORMS[plans[0].platform].family == "a2a3" else ()
+    family = PLATFORMS[kernels[0].plan.platform].family if kernels else ""
+    headers = op.costmodel_headers if family == "a2a3" else ()
     template = environment().get_template("st/kernel.cpp.j2")
-    return template.render(banner=banner.splitlines(), headers=headers, cases=cases)
-
-
-def _comment(plan: KernelPlan) -> list[str]:
-    lines = [f"{plan.case}: UB {plan.used_bytes:,} of {plan.ub_bytes:,} B"]
-    if plan.mode == "manual":
-        lines.append(", ".join(f"{tile.name} [{tile.offset:#x}, {tile.end:#x})" for tile in plan.tiles))
-    else:
-        lines.append(", ".join(f"{tile.name} {tile.bytes:,} B" for tile in plan.tiles))
-    return lines
+    return template.render(banner=banner.splitlines(), headers=headers, kernels=kernels)
 
 
 class _Body:

@@ -9,7 +9,7 @@ from ptogen.render.cpp import format_cpp
 from ptogen.render.environment import environment
 from ptogen.render.facts import banner, facts
 from ptogen.render.host import gen_data, main_cpp
-from ptogen.render.kernel import kernel_cpp
+from ptogen.render.kernel import Kernel, kernel_cpp, kernels
 from ptogen.render.suite import RenderedSuite
 from ptogen.spec.model import Suite
 
@@ -31,18 +31,22 @@ def render_all(
     """The same for many suites, whose C++ is laid out together."""
     tops = [banner(suite, license_header) for suite, _ in planned]
     cpp: dict[tuple[int, str], str] = {}
+    functions = [kernels(suite.op, plans) for suite, plans in planned]
     for number, ((suite, plans), top) in enumerate(zip(planned, tops, strict=True)):
-        cpp[number, f"{suite.name}_kernel.cpp"] = kernel_cpp(suite.op, plans, top)
-        cpp[number, "main.cpp"] = main_cpp(suite, plans, top)
+        cpp[number, f"{suite.name}_kernel.cpp"] = kernel_cpp(suite.op, functions[number], top)
+        cpp[number, "main.cpp"] = main_cpp(suite, plans, functions[number], top)
     laid_out: list[dict[str, str]] = [{} for _ in planned]
     for (number, name), text in format_cpp(cpp).items():
         laid_out[number][name] = text
     return [
-        _rendered(suite, plans, top, files) for (suite, plans), top, files in zip(planned, tops, laid_out, strict=True)
+        _rendered(suite, plans, functions[number], tops[number], laid_out[number])
+        for number, (suite, plans) in enumerate(planned)
     ]
 
 
-def _rendered(suite: Suite, plans: Sequence[KernelPlan], top: str, cpp: dict[str, str]) -> RenderedSuite:
+def _rendered(
+    suite: Suite, plans: Sequence[KernelPlan], functions: Sequence[Kernel], top: str, cpp: dict[str, str]
+) -> RenderedSuite:
     cmake = environment().get_template("st/CMakeLists.txt.j2")
     files = {
         "CMakeLists.txt": cmake.render(banner=top.splitlines(), helper=suite.platform.build_helper, name=suite.name),
@@ -50,4 +54,8 @@ def _rendered(suite: Suite, plans: Sequence[KernelPlan], top: str, cpp: dict[str
         **cpp,
     }
     paths = {f"{suite.directory}/{name}": text for name, text in sorted(files.items())}
-    return RenderedSuite(f"{suite.platform.name}-{suite.name}", suite.directory, paths, facts(suite, "st"))
+    meta = facts(suite, "st")
+    called = {case: kernel.name for kernel in functions for case in kernel.cases}
+    for case in meta["cases"]:
+        case["kernel"] = called[case["name"]]
+    return RenderedSuite(f"{suite.platform.name}-{suite.name}", suite.directory, paths, meta)

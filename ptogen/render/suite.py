@@ -19,7 +19,7 @@ class RenderedSuite:
             ``templates`` (SHA-256 of the suite's own content and of the templates), ``target`` where it is not ``st``,
             and ``cases``, a list of ``{"name", "fields", "defects", "requires"}`` where ``fields`` are the case's spec
             fields, ``defects`` the ids of the simulator defects that the case meets and ``requires`` what it needs of a
-            host compiler beyond C++20.
+            host compiler beyond C++20. Those of an ST have ``kernel``, too: they call ``Launch_<kernel>``.
     """
 
     key: str

@@ -17,6 +17,7 @@ from ptogen.ops.base import CaseFields, Op, Role, Tensor
 from ptogen.plan.model import KernelPlan
 from ptogen.platforms import PLATFORMS, Pipe
 from ptogen.render import host
+from ptogen.render.kernel import Kernel
 from ptogen.spec.model import Marks, Suite
 
 HERE = pathlib.Path(__file__).parent
@@ -90,7 +91,7 @@ def sort_suite(name: str = "handmade") -> Suite:
 
 def host_text() -> str:
     plans = [*map(sort_plan, SORTS), *map(copy_plan, COPIES), masked_plan()]
-    return host.main_cpp(sort_suite(), plans, BANNER)
+    return host.main_cpp(sort_suite(), plans, [Kernel(plan, [], [plan.case]) for plan in plans], BANNER)
 
 
 def gen_data_text(banner: str = BANNER) -> str:

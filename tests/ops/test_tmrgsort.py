@@ -18,7 +18,7 @@ from ptogen.plan import plan_suite
 from ptogen.plan.model import Instruction, KernelPlan, SetFlag, Store, WaitFlag
 from ptogen.plan.planner import plan_case
 from ptogen.platforms import PLATFORMS, Pipe
-from ptogen.render.kernel import kernel_cpp
+from ptogen.render.kernel import kernel_cpp, kernels
 from ptogen.spec.load import load, load_text
 
 TMRGSORT = catalogue()["tmrgsort"]
@@ -59,7 +59,7 @@ def cols(plan: KernelPlan) -> dict[str, tuple[int, int]]:
 
 
 def text(made: KernelPlan) -> str:
-    return " ".join(kernel_cpp(TMRGSORT, [made], "").split())
+    return " ".join(kernel_cpp(TMRGSORT, kernels(TMRGSORT, [made]), "").split())
 
 
 # What the documents and headers say.

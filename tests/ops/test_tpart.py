@@ -16,7 +16,7 @@ from ptogen.ops.base import Arg, Effects
 from ptogen.plan import plan_suite
 from ptogen.plan.model import Instruction, KernelPlan, Load, Store, unroll
 from ptogen.platforms import PLATFORMS
-from ptogen.render.kernel import kernel_cpp
+from ptogen.render.kernel import kernel_cpp, kernels
 from ptogen.spec.load import load_text
 
 OPS = {name: op for name, op in catalogue().items() if name.startswith("tpart")}
@@ -86,7 +86,7 @@ def test_the_documents_example_at_its_addresses():
             "src1": (0x2000, 1024),
             "dst": (0x3000, 1024),
         }
-        assert "TPARTMIN(dstTile, src0Tile, src1Tile);" in kernel_cpp(suite.op, (made,), "")
+        assert "TPARTMIN(dstTile, src0Tile, src1Tile);" in kernel_cpp(suite.op, kernels(suite.op, (made,)), "")
 
 
 @pytest.mark.parametrize("name", ARG)
@@ -115,7 +115,7 @@ def test_an_empty_source_is_an_argument_that_nobody_loads(mode, platform, source
         return
     made = plan(platform=platform, mode=mode, **regions(**{source: empty}))
     assert [load.dst.tile for load in steps(made, Load)] == [{"src0": "src1", "src1": "src0"}[source]]
-    text = kernel_cpp(OPS["tpartmin"], (made,), "")
+    text = kernel_cpp(OPS["tpartmin"], kernels(OPS["tpartmin"], (made,)), "")
     assert f"-1, -1> {source}Tile({empty[0]}, {empty[1]});" in text
     assert "TPARTMIN(dstTile, src0Tile, src1Tile);" in text
 

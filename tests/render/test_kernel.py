@@ -56,6 +56,32 @@ def test_a_name_is_written_once_and_used_everywhere():
     assert "void Launch_one_row(" in texts["tsort32_kernel.cpp"]
 
 
+def test_cases_that_differ_in_their_data_alone_share_a_kernel():
+    suite = rendered(
+        "a2a3",
+        cases="""
+  - {dtype: float32, rows: 2, cols: 13, name: first}
+  - {dtype: float32, rows: 3, cols: 13, name: taller}
+  - {dtype: float32, rows: 2, cols: 13, name: second, data: ties}
+  - {dtype: float32, rows: 2, cols: 13, name: third, seed: 7}
+  - {dtype: float32, rows: 2, cols: 13, name: narrower, valid: [2, 12]}
+""",
+    )
+    texts = {path.rsplit("/", 1)[1]: text for path, text in suite.files.items()}
+    assert [line for line in texts["main.cpp"].splitlines() if line.startswith("void Launch_")] == [
+        f"void Launch_{kernel}(void* dst, void* src, void* idx, void* stream);"
+        for kernel in ("first", "taller", "narrower")
+    ]
+    assert texts["tsort32_kernel.cpp"].count("AICORE void Run_") == 3
+    assert "// Also for second, third.\n" in texts["tsort32_kernel.cpp"]
+    tests = texts["main.cpp"].split("TEST_F(")[1:]
+    called = {test.split(", ")[1].split(")")[0]: test.split("Launch_")[1].split("(")[0] for test in tests}
+    assert called == {
+        "first": "first", "taller": "taller", "second": "first", "third": "first", "narrower": "narrower",
+    }  # fmt: skip
+    assert {case["name"]: case["kernel"] for case in suite.meta["cases"]} == called
+
+
 def test_manual_kernels_guard_their_flags_and_auto_kernels_have_none():
     text = kernel(rendered("a2a3"))
     depth = 0
