@@ -169,7 +169,7 @@ def check(
     model, notes = _model(headers, toolchain.compiler, progress)
     edited, unreadable = cpu_sim.look(tree, served)
     stop = suite_run.Stop(fail_fast)
-    progress.line(f"compiling {len(served)} suite{'s' * (len(served) != 1)} with the cost model")
+    progress.line(f"giving {len(served)} suite{'s' * (len(served) != 1)} of {PLATFORM} to the cost model")
     progress.start(sum(len(cases) for manifest, cases in chosen if manifest in served))
 
     def one(choice: tuple[Manifest, list[str]]) -> SuiteResult:
@@ -332,7 +332,11 @@ def _program(job: Job) -> str:
     """A C++ file around the kernel, which is compiled as it stands."""
     lines = ["#include <ptogen/cycles.hpp>", f'#include "{job.kernel.name}"', "", "int main(int count, char** words)"]
     lines += ["{", "    ptogen::Cycles cycles(count, words);"]
-    lines += [f'    cycles.Case("{case}", Launch_{case});' for case in job.everything]
+    # Cases that differ in their data alone share a kernel; trees of older versions have one a case.
+    called = [str(facts.get("kernel", facts["name"])) for facts in job.manifest.cases]
+    lines += [
+        f'    cycles.Case("{case}", Launch_{kernel});' for case, kernel in zip(job.everything, called, strict=True)
+    ]
     return "\n".join([*lines, "}", ""])
 
 
