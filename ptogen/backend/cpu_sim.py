@@ -68,10 +68,10 @@ def check(
     """
     started = time.monotonic()
     progress, jobs = progress or Progress(), jobs or os.cpu_count() or 1
-    chosen = _choose(tree, select, only, name)
+    chosen = choose(tree, select, only, name)
     present = probe.present(toolchain.compiler, headers)
     provided = _provided([manifest for manifest, _ in chosen], toolchain, headers)
-    notes, unreadable = _look(tree, [manifest for manifest, _ in chosen])
+    notes, unreadable = look(tree, [manifest for manifest, _ in chosen])
     place = Place(
         cache.root()
         / "builds"
@@ -130,7 +130,7 @@ def check(
     )
 
 
-def _choose(
+def choose(
     tree: Path, select: str | None, only: Collection[str] | None, name: str | None = None
 ) -> list[tuple[Manifest, list[str]]]:
     """The suites of a tree with the names of their selected cases, those without any left out."""
@@ -144,7 +144,7 @@ def _choose(
     programs = [manifest for manifest in manifests if "target" not in manifest.suite]
     if not programs:
         held = ", ".join(f"{manifest.key} ({manifest.suite['target']})" for manifest in manifests)
-        message = f"nothing here is C++, which is what {NAME} runs: {held}"
+        message = f"nothing here is C++, which is what a backend takes: {held}"
         hint = "render with `--target st` into this directory, or give the spec file"
         raise PtogenError(Diagnostic("PTG507", message, Position(name or str(tree)), hint=hint))
     manifests = programs
@@ -195,7 +195,7 @@ def _lack(manifest: Manifest) -> str:
     return ""
 
 
-def _look(tree: Path, manifests: Sequence[Manifest]) -> tuple[list[Diagnostic], dict[str, Diagnostic]]:
+def look(tree: Path, manifests: Sequence[Manifest]) -> tuple[list[Diagnostic], dict[str, Diagnostic]]:
     """What became of the files since ptogen wrote them.
 
     A note for each that was edited, which is checked as it stands; and PTG100, by suite, where some cannot be read.

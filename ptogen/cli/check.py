@@ -52,7 +52,11 @@ class Seconds(click.ParamType):
 @click.command()
 @click.argument("places", metavar="SPEC|TREE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--backend", type=click.Choice(["cpu-sim"]), default="cpu-sim", show_default=True, help="Where the suites run."
+    "--backend",
+    type=click.Choice(["cpu-sim", "npu-static"]),
+    default="cpu-sim",
+    show_default=True,
+    help="Where suites run, or (npu-static) what those of a2a3 compile against: the NPU's headers with a cost model.",
 )
 @click.option("--pto-isa", metavar="DIR", help="Checkout of pto-isa, or its include folder.")
 @click.option("--compiler", metavar="CXX", help="C++ compiler to use.")
@@ -100,13 +104,20 @@ def check(
     """Build, run and compare suites on a backend.
 
     A spec file is rendered first; a directory is what `ptogen kernel` wrote. Builds go to the user's cache, never into
-    a tree. A case passes when every byte of its result is right.
+    a tree. On cpu-sim a case passes when every byte of its result is right; npu-static runs none, and says what each
+    instruction costs.
     """
-    from ptogen.backend import cpu_sim, headers, toolchain
+    from importlib import import_module
+
+    from ptogen.backend import headers, toolchain
     from ptogen.errors import Diagnostic
     from ptogen.report.model import merge
     from ptogen.report.progress import for_stderr
 
+    if pristine and backend != "cpu-sim":
+        raise click.UsageError(f"--pristine is for --backend cpu-sim: {backend} replaces no function.")
+    module = import_module(f"ptogen.backend.{backend.replace('-', '_')}")
+    choices = {"pristine": True} if pristine else {}
     trees = list(_trees(places, ub_bytes))
     progress = for_stderr()
     try:
@@ -114,11 +125,10 @@ def check(
         tools = toolchain.find(found, compiler)
         with _terminable():
             made = [
-                cpu_sim.check(
+                module.check(
                     tree,
                     headers=found,
                     toolchain=tools,
-                    pristine=pristine,
                     select=select,
                     jobs=jobs,
                     fail_fast=fail_fast,
@@ -126,6 +136,7 @@ def check(
                     timeout=timeout,
                     only=only,
                     name=name,
+                    **choices,
                 )
                 for tree, only, name in trees
             ]

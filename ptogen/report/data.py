@@ -38,6 +38,7 @@ def _suite(suite: SuiteResult) -> dict[str, Any]:
             {"instruction": calls.instruction, "upstream": calls.upstream, "corrected": dict(calls.corrected)}
             for calls in suite.calls
         ],
+        "pipes": suite.pipes,
         "cases": [
             {
                 "name": case.name,
@@ -48,6 +49,8 @@ def _suite(suite: SuiteResult) -> dict[str, Any]:
                 "output": list(case.output),
                 "defects": list(case.defects),
                 "fields": dict(case.fields),
+                "costs": [asdict(cost) for cost in case.costs],
+                "pipes": case.pipes,
             }
             for case in suite.cases
         ],

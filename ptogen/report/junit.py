@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+from ptogen.report import costs
 from ptogen.report.model import CaseResult, CheckReport, Outcome, SuiteResult
 
 
@@ -42,7 +43,7 @@ def _case(parent: ElementTree.Element, suite: SuiteResult, case: CaseResult) -> 
     """A difference is a failure; a program that does not build or ends without a result is an error."""
     names = {"name": case.name, "classname": f"{suite.platform}.{suite.test_suite}", "time": f"{case.seconds:.3f}"}
     node = ElementTree.SubElement(parent, "testcase", **names)
-    output = "\n".join(_legal(line) for line in case.output)
+    output = "\n".join(_legal(line) for line in (*case.output, *costs.lines(case)))
     if case.outcome is Outcome.FAILED:
         kind = "failure" if case.code is None else "error"
         message = f"{case.code}: {case.reason}" if case.code else case.reason

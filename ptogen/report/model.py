@@ -25,6 +25,23 @@ class Outcome(str, Enum):
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What a cost model says of an instruction of a case.
+
+    Attributes:
+        instruction: such as ``TSORT32``.
+        calls: how often the case calls it.
+        cycles: the sum of its calls, in cycles of the model.
+        pipe: where it runs, such as ``PIPE_V``.
+    """
+
+    instruction: str
+    calls: int
+    cycles: int
+    pipe: str
+
+
+@dataclass(frozen=True)
 class CaseResult:
     """One case.
 
@@ -37,6 +54,7 @@ class CaseResult:
         output: what the host program said, such as the first differences.
         defects: ids of the listed defects that the case meets.
         fields: its spec fields, as the manifest has them; empty where that says none.
+        costs: what a cost model says of its instructions, in the order of their first calls.
     """
 
     name: str
@@ -47,6 +65,12 @@ class CaseResult:
     output: tuple[str, ...] = ()
     defects: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
+    costs: tuple[Cost, ...] = ()
+
+    @property
+    def pipes(self) -> dict[str, int]:
+        """Cycles of each pipe: the sum of its instructions, as if none waited for another."""
+        return _pipes(self.costs)
 
 
 @dataclass(frozen=True)
@@ -93,6 +117,11 @@ class SuiteResult:
     def corrected(self) -> int:
         """Counted calls that ptogen's functions computed."""
         return sum(sum(calls.corrected.values()) for calls in self.calls)
+
+    @property
+    def pipes(self) -> dict[str, int]:
+        """Cycles of each pipe, the sum of the cases."""
+        return _pipes(cost for case in self.cases for cost in case.costs)
 
     def count(self, outcome: Outcome) -> int:
         return sum(case.outcome is outcome for case in self.cases)
@@ -162,6 +191,14 @@ class CheckReport:
     def exit_code(self) -> ExitCode:
         """1 where a case failed; a known defect is no failure."""
         return ExitCode.FINDING if self.counts[Outcome.FAILED] else ExitCode.OK
+
+
+def _pipes(costs: Iterable[Cost]) -> dict[str, int]:
+    """Cycles by pipe, in the order in which the pipes first appear."""
+    sums: dict[str, int] = {}
+    for cost in costs:
+        sums[cost.pipe] = sums.get(cost.pipe, 0) + cost.cycles
+    return sums
 
 
 def merge(reports: Iterable[CheckReport]) -> CheckReport:

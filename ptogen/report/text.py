@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
+from ptogen.report import costs
 from ptogen.report.model import CaseResult, CheckReport, Outcome, printable
 
 if TYPE_CHECKING:
@@ -29,19 +31,24 @@ def show(report: CheckReport, stream: TextIO) -> None:
     console.print(f"backend {report.backend}, headers: {report.headers}", soft_wrap=True)
     console.print(f"compiler {report.compiler}{', pristine simulator' if report.pristine else ''}", soft_wrap=True)
     console.print()
-    whole = sum(report.counts.values()) <= CASE_ROWS
+    measured = costs.table(report, partial(_table, terminal))
+    if measured is not None:
+        console.print(measured)
+        console.print()
+        console.print(costs.MEANING, soft_wrap=True)
+        console.print()
+    whole = sum(report.counts.values()) <= CASE_ROWS and measured is None
     if whole:
         _cases(report, console, terminal)
         console.print()
     _suites(report, console, terminal)
-    for suite, case in report.cases:
-        # The table of the cases has the reason of those that have no more to say.
-        if case.outcome is Outcome.FAILED or (case.outcome is not Outcome.PASSED and not whole):
-            label = Text(str(case.outcome), style=STYLES[case.outcome])
-            console.print()
-            console.print(Text.assemble(label, f" {suite.key}.{case.name}: {_why(case)}"), soft_wrap=True)
-            for line in case.output if case.outcome is Outcome.FAILED else ():
-                console.print(f"    {printable(line)}", soft_wrap=True)
+    for (outcome, _, why, output), names in _alike(report, whole).items():
+        name = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+        label = Text(str(outcome), style=STYLES[outcome])
+        console.print()
+        console.print(Text.assemble(label, f" {name}: {why}"), soft_wrap=True)
+        for line in output:
+            console.print(f"    {printable(line)}", soft_wrap=True)
     _defects(report, console)
     console.print()
     console.print(f"{summary(report)} in {report.seconds:.1f} s", soft_wrap=True)
@@ -74,19 +81,38 @@ def _suites(report: CheckReport, console: Console, terminal: bool) -> None:
 
     heads = [("suite", "left"), ("mode", "left"), ("cases", "right")]
     heads += [(str(outcome), "right") for outcome in Outcome]
-    heads += [] if report.pristine else [("calls upstream", "right"), ("corrected", "right")]
+    counted = not report.pristine and report.backend == "cpu-sim"
+    heads += [("calls upstream", "right"), ("corrected", "right")] if counted else []
+    pipes = list(dict.fromkeys(pipe for suite in report.suites for pipe in suite.pipes))
+    heads += [(pipe, "right") for pipe in pipes]
     table = _table(terminal, *heads)
     for suite in report.suites:
         row: list[str | Text] = [printable(suite.key), suite.mode, str(len(suite.cases))]
         for outcome in Outcome:
             count = suite.count(outcome)
             row.append(Text(str(count), style=STYLES[outcome] if count else ""))
-        table.add_row(*row, *([] if report.pristine else [str(suite.upstream), str(suite.corrected)]))
+        row += [str(suite.upstream), str(suite.corrected)] if counted else []
+        row += [f"{suite.pipes[pipe]:,}" if pipe in suite.pipes else "" for pipe in pipes]
+        table.add_row(*row)
     console.print(table)
 
 
 def _why(case: CaseResult) -> str:
     return printable(f"{case.code}: {case.reason}" if case.code else case.reason)
+
+
+def _alike(report: CheckReport, whole: bool) -> dict[tuple[Outcome, str, str, tuple[str, ...]], list[str]]:
+    """The cases that did not pass, those together of which the same is to be said.
+
+    The table of the cases, which ``whole`` says is there, has the reason of those that have no more to say.
+    """
+    found: dict[tuple[Outcome, str, str, tuple[str, ...]], list[str]] = {}
+    for suite, case in report.cases:
+        failed = case.outcome is Outcome.FAILED
+        if failed or (case.outcome is not Outcome.PASSED and not whole):
+            fact = (case.outcome, suite.key if failed else "", _why(case), case.output if failed else ())
+            found.setdefault(fact, []).append(f"{suite.key}.{case.name}")
+    return found
 
 
 def _defects(report: CheckReport, console: Console) -> None:

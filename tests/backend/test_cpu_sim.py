@@ -201,7 +201,7 @@ def test_only_what_changed_is_built_again(place, check):
 )
 def test_selection(tmp_path, select, count):
     tree = make_tree(tmp_path, "sums", ["good", "leave", "last"])
-    ((_, chosen),) = cpu_sim._choose(tree, select, None)
+    ((_, chosen),) = cpu_sim.choose(tree, select, None)
     assert len(chosen) == count
 
 

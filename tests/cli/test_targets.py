@@ -101,6 +101,6 @@ def test_check_runs_what_is_cpp_and_says_where_there_is_none() -> None:
     spec()
     assert cli.main(["kernel", "spec.yaml", "--target", "pto-as"]) == 0
     with pytest.raises(PtogenError, match=r"PTG507: nothing here is C\+\+.*a5-tsort32-pto_as \(pto_as\)"):
-        cpu_sim._choose(Path("generated"), None, None)
+        cpu_sim.choose(Path("generated"), None, None)
     assert cli.main(["kernel", "spec.yaml"]) == 0
-    assert [manifest.key for manifest, _ in cpu_sim._choose(Path("generated"), None, None)] == ["a5-tsort32"]
+    assert [manifest.key for manifest, _ in cpu_sim.choose(Path("generated"), None, None)] == ["a5-tsort32"]

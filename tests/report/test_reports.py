@@ -13,7 +13,7 @@ from ptogen.errors import Diagnostic, ExitCode, PtogenError
 from ptogen.report import text
 from ptogen.report.data import as_data
 from ptogen.report.junit import as_xml
-from ptogen.report.model import Calls, CaseResult, CheckReport, DefectRow, Outcome, SuiteResult, merge
+from ptogen.report.model import Calls, CaseResult, CheckReport, Cost, DefectRow, Outcome, SuiteResult, merge
 
 
 def make_report(**changes) -> CheckReport:
@@ -133,3 +133,35 @@ def test_the_ending_chooses_the_form(tmp_path):
     assert json.loads((tmp_path / "report.json").read_text())["backend"] == "cpu-sim"
     with pytest.raises(PtogenError, match="PTG113"):
         reports.write(make_report(), tmp_path / "report.json" / "report.json")
+
+
+def costed(cases: int) -> CheckReport:
+    costs = (Cost("TLOAD", 2, 1200, "PIPE_MTE2"), Cost("OP", 1, 7, "PIPE_V"), Cost("OTHER", 1, 5, "PIPE_V"))
+    found = (CaseResult("nothing", Outcome.NOT_RUN, reason="the model has no OP"),)
+    found += tuple(CaseResult(f"case_{at}", Outcome.PASSED, costs=costs[: 2 + at % 2]) for at in range(cases))
+    suite = SuiteResult("a2a3-op", "op", "a2a3", "manual", "OPTest", "tests/op", found)
+    return make_report(backend="npu-static", suites=(suite,), defects=(), notes=())
+
+
+def test_costs_of_few_cases_are_listed_by_case_with_the_sum_of_their_pipe():
+    out = shown(costed(2))
+    rows = [line.split() for line in out.splitlines() if line.startswith("a2a3-op")]
+    assert ["a2a3-op", "case_1", "OP", "1", "7", "PIPE_V", "12"] in rows
+    assert ["a2a3-op", "case_0", "TLOAD", "2", "1,200", "PIPE_MTE2", "1,200"] in rows
+    assert ["a2a3-op", "manual", "3", "2", "0", "0", "1", "2,400", "19"] in rows
+    assert "a model, not a measurement" in out and "not-run a2a3-op.nothing: the model has no OP" in out
+    assert "calls upstream" not in out
+
+
+def test_costs_of_many_cases_are_listed_by_suite():
+    out = shown(costed(40))
+    assert "case_7" not in out
+    rows = [line.split() for line in out.splitlines() if line.startswith("a2a3-op")]
+    assert ["a2a3-op", "OTHER", "20", "100", "5", "PIPE_V", "380"] in rows
+
+
+def test_what_is_to_be_said_of_many_cases_is_said_once():
+    cases = tuple(CaseResult(name, Outcome.FAILED, 0.0, "PTG505", "no", ("why",)) for name in ("one", "two", "three"))
+    suite = SuiteResult("a5-op", "op", "a5", "manual", "OPTest", "tests/op", cases)
+    out = shown(make_report(suites=(suite,), defects=()))
+    assert out.count("PTG505") == 1 and "failed a5-op.one and 2 more: PTG505: no\n    why\n" in out
