@@ -97,6 +97,7 @@ def run(place: str | os.PathLike[str], *, select: str | None = None, jobs: int |
 
 def _run(tree: Path, select: str | None, jobs: int | None) -> CheckReport:
     from ptogen.backend import cpu_sim, headers, toolchain
+    from ptogen.backend.selection import Selection
 
     found = headers.find(allow_fetch=True)
-    return cpu_sim.check(tree, headers=found, toolchain=toolchain.find(found), select=select, jobs=jobs)
+    return cpu_sim.check(tree, headers=found, toolchain=toolchain.find(found), select=Selection(select), jobs=jobs)

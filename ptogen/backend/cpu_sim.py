@@ -5,21 +5,20 @@ Builds the suites of a tree with pto-isa's CPU simulator, runs them, and says wh
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
-from ptogen import output
 from ptogen.backend import build, cache, children, defects, memory, probe, runtime, suite_run, twins
 from ptogen.backend.headers import Headers
 from ptogen.backend.project import Place
+from ptogen.backend.selection import ALL, Selection, choose
 from ptogen.backend.toolchain import Toolchain
-from ptogen.errors import Diagnostic, Position, PtogenError
+from ptogen.errors import Diagnostic, Position
 from ptogen.output import Manifest
 from ptogen.report.model import CheckReport, DefectRow, SuiteResult
 from ptogen.report.progress import Progress
@@ -36,14 +35,13 @@ def check(
     headers: Headers,
     toolchain: Toolchain,
     pristine: bool = False,
-    select: str | None = None,
+    select: Selection = ALL,
     jobs: int | None = None,
     fail_fast: bool = False,
     progress: Progress | None = None,
     timeout: float = 120.0,
-    only: Collection[str] | None = None,
-    name: str | None = None,
     memory_bytes: int | None = None,
+    ended: Callable[[SuiteResult], None] = lambda suite: None,
 ) -> CheckReport:
     """Builds and runs the suites that the manifests of ``tree`` list; the tree itself is only read.
 
@@ -53,14 +51,13 @@ def check(
         toolchain: from :func:`ptogen.backend.toolchain.find`.
         pristine: replace no simulator function; cases that fail and meet a listed defect that the headers have are
             known defects.
-        select: glob for ``<case>``, ``<suite key>.<case>`` or ``<test suite>.<case>``.
+        select: which cases.
         jobs: compilers and programs at once; default: one a processor.
         fail_fast: stop at the first fault; the other cases are reported as not run.
         progress: told what happens.
         timeout: seconds for one case; gen_data.py gets as many for each case of its suite.
-        only: keys of the suites to check; default: all.
-        name: what messages call the tree, such as the spec that it was made of; default: its path.
         memory_bytes: what compilers may take together; default: what is free.
+        ended: told of each suite as soon as its cases have ended, from several threads.
 
     Raises:
         PtogenError: PTG507 where nothing is there to check or a manifest does not say what; PTG504, PTG505 where
@@ -68,7 +65,7 @@ def check(
     """
     started = time.monotonic()
     progress, jobs = progress or Progress(), jobs or os.cpu_count() or 1
-    chosen = choose(tree, select, only, name)
+    chosen = choose(tree, select)
     present = probe.present(toolchain.compiler, headers)
     provided = _provided([manifest for manifest, _ in chosen], toolchain, headers)
     notes, unreadable = look(tree, [manifest for manifest, _ in chosen])
@@ -91,7 +88,7 @@ def check(
         twin = leaders.get(manifest.key, (manifest.key, source))
         job = suite_run.Job(manifest, source, tuple(cases), place, pristine, present, timeout, twin, provided)
         result = suite_run.run(job, fault, stop, progress)
-        progress.ended(result)
+        ended(result)
         return result
 
     with cache.locked(place.root), children.pool(1 if fail_fast else jobs) as pool:
@@ -112,7 +109,8 @@ def check(
             run(key, fault)
         if groups:
             first = [group[0] for group in groups.values()]
-            compilers = _compilers(jobs, memory_bytes, first, progress)
+            kernels = [path for _, source, _ in first for path in source.glob("*_kernel.cpp")]
+            compilers = memory.compilers(jobs, memory_bytes, kernels, progress)
             _build(place, first, toolchain, headers, compilers, stop, progress, built)
         for key in by_key.keys() - results.keys():
             run(key, None)
@@ -128,71 +126,6 @@ def check(
         tuple(notes),
         time.monotonic() - started,
     )
-
-
-def choose(
-    tree: Path, select: str | None, only: Collection[str] | None, name: str | None = None
-) -> list[tuple[Manifest, list[str]]]:
-    """The suites of a tree with the names of their selected cases, those without any left out."""
-    manifests = (
-        [manifest for manifest in output.read(tree) if only is None or manifest.key in only] if tree.is_dir() else []
-    )
-    if not manifests:
-        message = "no manifest of ptogen is here" if tree.is_dir() else "this is no directory"
-        hint = "give a spec file, or the output directory of `ptogen kernel`"
-        raise PtogenError(Diagnostic("PTG507", message, Position(name or str(tree)), hint=hint))
-    programs = [manifest for manifest in manifests if "target" not in manifest.suite]
-    if not programs:
-        held = ", ".join(f"{manifest.key} ({manifest.suite['target']})" for manifest in manifests)
-        message = f"nothing here is C++, which is what a backend takes: {held}"
-        hint = "render with `--target st` into this directory, or give the spec file"
-        raise PtogenError(Diagnostic("PTG507", message, Position(name or str(tree)), hint=hint))
-    manifests = programs
-    chosen = []
-    for manifest in manifests:
-        if lack := _lack(manifest):
-            message = f"the manifest does not say what to run: {lack}"
-            place = Position(str(tree / output.MANIFESTS / f"{manifest.key}.json"))
-            hint = "render the suite again with --force"
-            raise PtogenError(Diagnostic("PTG507", message, place, hint=hint))
-        names = [str(case["name"]) for case in manifest.cases]
-        prefixes = ("", f"{manifest.key}.", f"{manifest.suite['test_suite']}.")
-        cases = [
-            case
-            for case in names
-            if select is None or any(fnmatch.fnmatchcase(prefix + case, select) for prefix in prefixes)
-        ]
-        if cases:
-            chosen.append((manifest, cases))
-    if not chosen:
-        suites = ", ".join(manifest.key for manifest in manifests)
-        message = f"no case matches {select!r}" if select is not None else "the suites have no cases"
-        raise PtogenError(Diagnostic("PTG507", message, Position(name or str(tree)), details=(f"suites: {suites}",)))
-    return chosen
-
-
-def _lack(manifest: Manifest) -> str:
-    """What is wrong with that which a check reads of a manifest; empty where nothing is."""
-    for name in ("op", "platform", "mode", "name", "test_suite"):
-        if not isinstance(manifest.suite.get(name), str):
-            return f"suite.{name} is no text"
-    if not str(manifest.suite["test_suite"]).isidentifier():
-        return "suite.test_suite is no C identifier"
-    size = manifest.suite.get("ub_bytes")
-    if not isinstance(size, int) or size <= 0:
-        return "suite.ub_bytes is no number of bytes"
-    for number, case in enumerate(manifest.cases):
-        place = f"cases[{number}]"
-        if not isinstance(case.get("name"), str) or not case["name"].isidentifier():
-            return f"{place}.name is no C identifier"
-        for name in ("defects", "requires"):
-            values = case.get(name, [])
-            if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-                return f"{place}.{name} is no list of names"
-        for name in case.get("requires", []):
-            if name not in suite_run.REQUIREMENTS:
-                return f"{place}.requires has {name!r}, which this version of ptogen does not know"
-    return ""
 
 
 def look(tree: Path, manifests: Sequence[Manifest]) -> tuple[list[Diagnostic], dict[str, Diagnostic]]:
@@ -251,16 +184,6 @@ def _kind(manifest: Manifest, pristine: bool, present: frozenset[str], provided:
     defects_of_headers = frozenset() if pristine else present
     bfloat16 = "bfloat16" in provided & _required(manifest)
     return runtime.Kind(str(manifest.suite["mode"]), pristine, defects_of_headers, bfloat16)
-
-
-def _compilers(jobs: int, memory_bytes: int | None, sources: Sequence[build.Source], progress: Progress) -> int:
-    """How many compilers fit into the memory at once; at least one."""
-    room = memory.available() if memory_bytes is None else memory_bytes
-    need = memory.need(path for _, folder, _ in sources for path in folder.glob("*_kernel.cpp"))
-    fit = jobs if room is None else max(1, min(jobs, room // need))
-    if fit < jobs:
-        progress.line(f"{fit} of {jobs} compilers at once: {room:,} B of memory, and one may take {need:,} B")
-    return fit
 
 
 def _build(

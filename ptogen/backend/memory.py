@@ -6,11 +6,30 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from ptogen.report.progress import Progress
+
 COMPILER_BYTES = 300 << 20
 """What g++ 12 takes of a file behind the precompiled header of pto-isa; clang++ 19 takes 180 MiB."""
 
 BYTES_A_LETTER = 3_000
 """What it takes beside that for each byte of a kernel file, at most; measured: 2,000 for tsort32 on the snapshot."""
+
+
+def compilers(jobs: int, room: int | None, kernel_files: Iterable[Path], progress: Progress) -> int:
+    """How many compilers may run at once: ``jobs``, or as many fewer as fit into ``room`` bytes; at least one.
+
+    Args:
+        jobs: wanted.
+        room: bytes that they may take together; None for what is free.
+        kernel_files: what is to be compiled.
+        progress: told where it is fewer.
+    """
+    room = available() if room is None else room
+    most = need(kernel_files)
+    fit = jobs if room is None else max(1, min(jobs, room // most))
+    if fit < jobs:
+        progress.line(f"{fit} of {jobs} compilers at once: {room:,} B of memory, and one may take {most:,} B")
+    return fit
 
 
 def need(kernel_files: Iterable[Path]) -> int:

@@ -18,15 +18,16 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ptogen.backend import cache, children, compile, cpu_sim, suite_run
+from ptogen.backend import cache, children, compile, cpu_sim, memory, suite_run
 from ptogen.backend import headers as _headers
 from ptogen.backend.compile import Compiler
 from ptogen.backend.headers import Headers
 from ptogen.backend.recorder import BINDING
+from ptogen.backend.selection import ALL, Selection, choose
 from ptogen.backend.toolchain import Toolchain
 from ptogen.errors import Diagnostic, Position, PtogenError
 from ptogen.output import Manifest
@@ -127,13 +128,13 @@ def check(
     *,
     headers: Headers,
     toolchain: Toolchain,
-    select: str | None = None,
+    select: Selection = ALL,
     jobs: int | None = None,
     fail_fast: bool = False,
     progress: Progress | None = None,
     timeout: float = 120.0,
-    only: Collection[str] | None = None,
-    name: str | None = None,
+    memory_bytes: int | None = None,
+    ended: Callable[[SuiteResult], None] = lambda suite: None,
 ) -> CheckReport:
     """Compiles the suites of a2a3 that the manifests of ``tree`` list, and asks the cost model for their cycles.
 
@@ -145,13 +146,13 @@ def check(
         headers: from :func:`ptogen.backend.headers.find`; where their cost model does not compile, the pinned snapshot
             serves in their stead, and a note (PTG508) says so.
         toolchain: from :func:`ptogen.backend.toolchain.find`.
-        select: glob for ``<case>``, ``<suite key>.<case>`` or ``<test suite>.<case>``.
+        select: which cases.
         jobs: compilers at once; default: one a processor.
         fail_fast: stop at the first fault; the other cases are reported as not run.
         progress: told what happens.
         timeout: seconds for one case, its compilation not included.
-        only: keys of the suites to check; default: all.
-        name: what messages call the tree; default: its path.
+        memory_bytes: what compilers may take together; default: what is free.
+        ended: told of each suite as soon as its cases have ended, from several threads.
 
     Raises:
         PtogenError: PTG507 where nothing is there to check; PTG502 where no cost model compiles with this compiler;
@@ -159,13 +160,13 @@ def check(
     """
     started = time.monotonic()
     progress, jobs = progress or Progress(), jobs or os.cpu_count() or 1
-    chosen = cpu_sim.choose(tree, select, only, name)
+    chosen = choose(tree, select)
     served = [manifest for manifest, _ in chosen if manifest.suite["platform"] == PLATFORM]
     if not served:
         held = tuple(f"{manifest.key} is for {manifest.suite['platform']}" for manifest, _ in chosen)
         message = f"no suite here is for {PLATFORM}, whose cost model {NAME} compiles with"
         hint = f"add {PLATFORM} to `platform` of the spec, or check with --backend {cpu_sim.NAME}"
-        raise PtogenError(Diagnostic("PTG507", message, Position(name or str(tree)), held[:10], hint))
+        raise PtogenError(Diagnostic("PTG507", message, Position(select.place or str(tree)), held[:10], hint))
     model, notes = _model(headers, toolchain.compiler, progress)
     edited, unreadable = cpu_sim.look(tree, served)
     stop = suite_run.Stop(fail_fast)
@@ -180,8 +181,12 @@ def check(
         for case in cases if manifest in served else ():
             progress.advance(manifest.key, case)
         facts = [str(manifest.suite[fact]) for fact in ("op", "platform", "mode", "test_suite")]
-        return SuiteResult(manifest.key, *facts, manifest.directory, results)
+        result = SuiteResult(manifest.key, *facts, manifest.directory, results)
+        ended(result)
+        return result
 
+    kernels = [path for manifest in served for path in (tree / manifest.directory).glob("*_kernel.cpp")]
+    jobs = memory.compilers(jobs, memory_bytes, kernels, progress)
     with children.pool(1 if fail_fast else jobs) as pool:
         suites = tuple(pool.map(one, chosen))
     _prune()
@@ -230,8 +235,8 @@ def _trial(include: Path, compiler: Compiler) -> tuple[str, tuple[str, ...]]:
         if path.is_file() and not any(path.is_relative_to(folder) for folder in others)
     ]
     digest = cache.digest_files(include, read)
-    memory = cache.root() / "toolchains" / f"costmodel-{_key(compiler, digest)}.json"
-    if cache.remembered(memory) == {"works": str(compiler)}:
+    stamp = cache.root() / "toolchains" / f"costmodel-{_key(compiler, digest)}.json"
+    if cache.remembered(stamp) == {"works": str(compiler)}:
         return digest, ()
     with tempfile.TemporaryDirectory(prefix="ptogen-") as temporary:
         source = Path(temporary) / "trial.cpp"
@@ -239,7 +244,7 @@ def _trial(include: Path, compiler: Compiler) -> tuple[str, tuple[str, ...]]:
         status, said = _call([*_command(compiler, include), "-fsyntax-only", str(source)])
     if status != 0:
         return digest, compile.first_errors(said)
-    cache.remember(memory, {"works": str(compiler)})
+    cache.remember(stamp, {"works": str(compiler)})
     return digest, ()
 
 
@@ -305,10 +310,10 @@ def _costs(job: Job) -> tuple[Costs, dict[str, str]] | Diagnostic:
         message = f"a file of the suite cannot be read: {(error.strerror or str(error)).lower()}"
         return Diagnostic("PTG100", message, Position(str(error.filename)))
     overlay = cache.digest_files(compile.OVERLAY, (compile.OVERLAY / "costmodel").rglob("*.hpp"))
-    memory = cache.root() / "costs" / f"{_key(job.compiler, job.model.digest, overlay, files, text)}.json"
-    known = cache.remembered(memory)
+    record = cache.root() / "costs" / f"{_key(job.compiler, job.model.digest, overlay, files, text)}.json"
+    known = cache.remembered(record)
     if isinstance(known, dict) and known.keys() == set(job.everything):
-        os.utime(memory)
+        os.utime(record)
         return known, {}
     with tempfile.TemporaryDirectory(prefix="ptogen-") as temporary:
         source, program = Path(temporary) / "cycles.cpp", Path(temporary) / "cycles"
@@ -324,7 +329,7 @@ def _costs(job: Job) -> tuple[Costs, dict[str, str]] | Diagnostic:
             return Diagnostic("PTG505", message, _place(said, job.kernel), details)
         costs, lost = _run(program, job)
     if not lost:
-        cache.remember(memory, costs)
+        cache.remember(record, costs)
     return costs, lost
 
 
@@ -412,9 +417,9 @@ def _call(command: Sequence[str], seconds: float | None = None) -> tuple[int, st
 
 def _prune() -> None:
     """Takes results from the cache that nobody used for a month."""
-    for memory in (cache.root() / "costs").glob("*.json"):
+    for record in (cache.root() / "costs").glob("*.json"):
         try:
-            if time.time() - memory.stat().st_mtime > KEEP_SECONDS:
-                memory.unlink()
+            if time.time() - record.stat().st_mtime > KEEP_SECONDS:
+                record.unlink()
         except OSError:
             continue

@@ -19,7 +19,8 @@ from ptogen import report as reports
 from ptogen.cli import format_option, print_json, show, ub_bytes_option
 
 if TYPE_CHECKING:
-    from ptogen.report.model import CheckReport
+    from ptogen.backend.selection import Selection
+    from ptogen.report.model import CheckReport, SuiteResult
 
 DAY = 86_400
 
@@ -65,7 +66,17 @@ class Seconds(click.ParamType):
     "-j", "--jobs", type=click.IntRange(min=1), help="Compilers and programs at once; default: one a processor."
 )
 @click.option("--select", metavar="GLOB", help="Only cases whose name, or SUITE.NAME, matches.")
+@click.option(
+    "--last-failed", is_flag=True, help="Only cases that failed when they ran last; all, if none did."
+)
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
+@click.option(
+    "--memory",
+    "memory_gib",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="GIB",
+    help="Memory that compilers may take together; default: what is free.",
+)
 @click.option(
     "--timeout",
     type=Seconds(),
@@ -95,7 +106,9 @@ def check(
     pristine: bool,
     jobs: int | None,
     select: str | None,
+    last_failed: bool,
     fail_fast: bool,
+    memory_gib: float | None,
     timeout: float,
     report_files: tuple[Path, ...],
     ub_bytes: int | None,
@@ -110,6 +123,7 @@ def check(
     from importlib import import_module
 
     from ptogen.backend import headers, toolchain
+    from ptogen.backend.failures import Failures
     from ptogen.errors import Diagnostic
     from ptogen.report.model import merge
     from ptogen.report.progress import for_stderr
@@ -118,28 +132,46 @@ def check(
         raise click.UsageError(f"--pristine is for --backend cpu-sim: {backend} replaces no function.")
     module = import_module(f"ptogen.backend.{backend.replace('-', '_')}")
     choices = {"pristine": True} if pristine else {}
-    trees = list(_trees(places, ub_bytes))
+    trees = [(tree, chosen, Failures(tree, backend)) for tree, chosen in _trees(places, select, ub_bytes)]
+    if last_failed:
+        if any(failures.names for _, _, failures in trees):
+            trees = [
+                (tree, replace(chosen, names=frozenset(failures.names)), failures)
+                for tree, chosen, failures in trees
+                if failures.names
+            ]
+        else:
+            click.echo("no case failed last time: checking all", err=True)
     progress = for_stderr()
+    made = []
     try:
         found = headers.find(pto_isa, allow_fetch=True, progress=progress.line)
         tools = toolchain.find(found, compiler)
         with _terminable():
-            made = [
-                module.check(
-                    tree,
-                    headers=found,
-                    toolchain=tools,
-                    select=select,
-                    jobs=jobs,
-                    fail_fast=fail_fast,
-                    progress=progress,
-                    timeout=timeout,
-                    only=only,
-                    name=name,
-                    **choices,
-                )
-                for tree, only, name in trees
-            ]
+            for tree, chosen, failures in trees:
+
+                def ended(suite: SuiteResult, failures: Failures = failures) -> None:
+                    progress.ended(suite)
+                    failures.add(suite)
+
+                try:
+                    made.append(
+                        module.check(
+                            tree,
+                            headers=found,
+                            toolchain=tools,
+                            select=chosen,
+                            jobs=jobs,
+                            fail_fast=fail_fast,
+                            progress=progress,
+                            timeout=timeout,
+                            memory_bytes=None if memory_gib is None else int(memory_gib * 2**30),
+                            ended=ended,
+                            **choices,
+                        )
+                    )
+                finally:
+                    failures.keep()
     finally:
         progress.close()
     result = replace(merge(made), command=_command(ctx, places))
@@ -183,8 +215,10 @@ def _terminable() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _trees(places: Sequence[Path], ub_bytes: int | None) -> Iterator[tuple[Path, frozenset[str] | None, str]]:
-    """Each tree to check, the keys of its suites where it may hold others too, and what a person calls it."""
+def _trees(places: Sequence[Path], glob: str | None, ub_bytes: int | None) -> Iterator[tuple[Path, Selection]]:
+    """Each tree to check, and what of it."""
+    from ptogen.backend.selection import Selection
+
     seen = set()
     given = [place for place in places if place.is_dir()]
     if given and ub_bytes is not None:
@@ -195,7 +229,7 @@ def _trees(places: Sequence[Path], ub_bytes: int | None) -> Iterator[tuple[Path,
     for place in given:
         if os.path.realpath(place) not in seen:
             seen.add(os.path.realpath(place))
-            yield place, None, str(place)
+            yield place, Selection(glob)
     specs = [place for place in places if not place.is_dir()]
     if specs:
         from ptogen import output
@@ -206,7 +240,7 @@ def _trees(places: Sequence[Path], ub_bytes: int | None) -> Iterator[tuple[Path,
         # The same specs get the same tree, so that only what changed is built again.
         tree = cache.root() / "trees" / cache.digest(*sorted(os.path.realpath(spec) for spec in specs))
         output.write(tree, suites, force=True)
-        yield tree, frozenset(suite.key for suite in suites), ", ".join(map(str, specs))
+        yield tree, Selection(glob, frozenset(suite.key for suite in suites), place=", ".join(map(str, specs)))
 
 
 def _print(result: CheckReport, format_: str) -> None:

@@ -10,6 +10,7 @@ from small_trees import make_tree
 
 from ptogen.backend import compile, cpu_sim, probe, runtime
 from ptogen.backend.compile import Compiler
+from ptogen.backend.selection import Selection
 from ptogen.cli import cli
 from ptogen.report.model import Outcome
 
@@ -73,13 +74,13 @@ def test_the_options_do_not_hang_on_what_is_selected(tree, headers, toolchain, m
     monkeypatch.setattr(probe, "has_bfloat16", lambda compiler, headers: True)
     monkeypatch.setattr(compile, "BFLOAT16", (toolchain.compiler.standard, "-DPTOGEN_TEST_BFLOAT16=1"))
     prepared = kinds(monkeypatch)
-    cpu_sim.check(tree, headers=headers, toolchain=toolchain, select="a2a3-sums.good")
+    cpu_sim.check(tree, headers=headers, toolchain=toolchain, select=Selection("a2a3-sums.good"))
     assert [kind.bfloat16 for kind in prepared] == [True]
 
 
 def test_nobody_is_asked_where_no_case_requires_it(tree, headers, toolchain, monkeypatch):
     monkeypatch.setattr(probe, "has_bfloat16", None)
-    report = cpu_sim.check(tree, headers=headers, toolchain=toolchain, only=["a5-sums"])
+    report = cpu_sim.check(tree, headers=headers, toolchain=toolchain, select=Selection(suites=["a5-sums"]))
     assert report.counts[Outcome.PASSED] == 1
 
 

@@ -52,6 +52,32 @@ def test_a_tree_that_fails(ptogen, place):
     assert json.loads(run.stdout)["counts"]["failed"] == 1
 
 
+def mend(directory: Path) -> None:
+    main = directory / "main.cpp"
+    main.write_text(main.read_text().replace("TEST_F(SUMSTest, wrong) { Compare(0); }", "TEST_F(SUMSTest, wrong) {}"))
+
+
+def test_only_what_failed_last_is_checked_again(ptogen, place):
+    tree = make_tree(place, "sums", ["good", "wrong", "last"])
+    assert ptogen("check", tree).returncode == 1
+    again = ptogen("check", tree, "--last-failed")
+    assert again.returncode == 1 and "1 failed in" in again.stdout and "a2a3-sums.wrong" in again.stdout
+    assert "passed in" not in again.stdout
+    # What did not run stays what it was, what runs again is what it is now.
+    assert ptogen("check", tree, "--select", "good").returncode == 0
+    assert "1 failed in" in ptogen("check", tree, "--last-failed").stdout
+    other = ptogen("check", tree, "--last-failed", "--select", "good")
+    assert other.returncode == 2 and "none of the cases that failed last time is selected" in other.stderr
+    assert "leave --last-failed away" in other.stderr
+    tree = make_tree(place, "sums", ["good", "last"])
+    gone = ptogen("check", tree, "--last-failed")
+    assert gone.returncode == 2 and "none of the cases that failed last time" in gone.stderr
+    tree = make_tree(place, "sums", ["good", "wrong", "last"], edit=mend)
+    assert "1 passed in" in ptogen("check", tree, "--last-failed").stdout
+    nothing = ptogen("check", tree, "--last-failed")
+    assert "3 passed in" in nothing.stdout and "no case failed last time: checking all" in nothing.stderr
+
+
 def test_a_spec(ptogen, tmp_path, headers, toolchain):
     spec = tmp_path / "spec.yaml"
     spec.write_text(

@@ -11,6 +11,7 @@ import pytest
 from small_trees import make_tree
 
 from ptogen.backend import build, cpu_sim, probe, suite_run
+from ptogen.backend.selection import Selection, choose
 from ptogen.errors import Diagnostic, ExitCode, PtogenError
 from ptogen.ops import catalogue
 from ptogen.report.model import Outcome
@@ -126,7 +127,7 @@ def test_calls_are_counted(report, headers, toolchain):
 
 def test_pristine_headers_show_the_known_defects(tree, check, headers, toolchain):
     present = probe.present(toolchain.compiler, headers)
-    found = check(tree, pristine=True, select="*-sorts.*")
+    found = check(tree, pristine=True, select=Selection("*-sorts.*"))
     for name, case in cases(found, "a2a3-sorts").items():
         real = [defect for defect in SORTS[name] if defect in present]
         assert case.outcome is (Outcome.KNOWN_DEFECT if real else Outcome.PASSED)
@@ -138,7 +139,7 @@ def test_pristine_headers_show_the_known_defects(tree, check, headers, toolchain
 
 def test_what_the_table_does_not_explain_stays_a_failure(tree, check, monkeypatch):
     monkeypatch.setattr(probe, "present", lambda compiler, headers: frozenset())
-    found = check(tree, pristine=True, select="a2a3-sorts.broadcast")
+    found = check(tree, pristine=True, select=Selection("a2a3-sorts.broadcast"))
     assert found.counts[Outcome.FAILED] == 1 and found.exit_code is ExitCode.FINDING
     assert "TSORT32_IDX_SHAPE" in {row.id for row in found.vanished}
 
@@ -201,7 +202,7 @@ def test_only_what_changed_is_built_again(place, check):
 )
 def test_selection(tmp_path, select, count):
     tree = make_tree(tmp_path, "sums", ["good", "leave", "last"])
-    ((_, chosen),) = cpu_sim.choose(tree, select, None)
+    ((_, chosen),) = choose(tree, Selection(select))
     assert len(chosen) == count
 
 
@@ -211,7 +212,7 @@ def test_nothing_to_check(tmp_path, check):
             check(place)
     make_tree(tmp_path, "sums", ["good"])
     with pytest.raises(PtogenError, match="PTG507: no case matches 'nothing'"):
-        check(tmp_path, select="nothing")
+        check(tmp_path, select=Selection("nothing"))
 
 
 @pytest.mark.parametrize("damage", ['"op": 1', '"test_suite": "A.B"', '"ub_bytes": "many"', '"mode": null'])

@@ -99,10 +99,10 @@ def test_suites_are_told_of_as_they_end(tmp_path, check):
         def line(self, text):
             lines.append(text)
 
-        def ended(self, result):
-            ended.append(result.key)
+    def told(suite):
+        ended.append(suite.key)
 
-    suites, _ = check(tmp_path, progress=Watch(), jobs=2, memory_bytes=1)
+    suites, _ = check(tmp_path, progress=Watch(), jobs=2, memory_bytes=1, ended=told)
     assert sorted(ended) == sorted(suites) == ["a2a3-sums", "a5-sums"]
     assert any(line.startswith("1 of 2 compilers at once: 1 B of memory") for line in lines), lines
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptogen import cli, output
-from ptogen.backend import cpu_sim
+from ptogen.backend.selection import Selection, choose
 from ptogen.errors import PtogenError
 
 SPEC = "op: tsort32\nplatform: {platform}\nmode: {mode}\ndtype: float32\nrows: 2\ncols: 13\n"
@@ -101,6 +101,6 @@ def test_check_runs_what_is_cpp_and_says_where_there_is_none() -> None:
     spec()
     assert cli.main(["kernel", "spec.yaml", "--target", "pto-as"]) == 0
     with pytest.raises(PtogenError, match=r"PTG507: nothing here is C\+\+.*a5-tsort32-pto_as \(pto_as\)"):
-        cpu_sim.choose(Path("generated"), None, None)
+        choose(Path("generated"), Selection())
     assert cli.main(["kernel", "spec.yaml"]) == 0
-    assert [manifest.key for manifest, _ in cpu_sim.choose(Path("generated"), None, None)] == ["a5-tsort32"]
+    assert [manifest.key for manifest, _ in choose(Path("generated"), Selection())] == ["a5-tsort32"]

@@ -1,0 +1,41 @@
+"""Which cases failed when a tree was checked last, for ``--last-failed``; the user's cache holds it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from ptogen.backend import cache
+from ptogen.report.model import Outcome, SuiteResult
+
+
+class Failures:
+    """The cases of one tree that failed when they ran last, on one backend.
+
+    Attributes:
+        names: ``<suite key>.<case>`` of each.
+    """
+
+    def __init__(self, tree: Path, backend: str) -> None:
+        self._path = cache.root() / "failed" / f"{cache.digest(os.path.realpath(tree), backend)}.json"
+        self._lock = threading.Lock()
+        known = cache.remembered(self._path)
+        self.names = {name for name in known if isinstance(name, str)} if isinstance(known, list) else set()
+
+    def add(self, suite: SuiteResult) -> None:
+        """Takes note of what became of a suite; a case that did not run stays what it was."""
+        with self._lock:
+            for case in suite.cases:
+                if case.outcome is Outcome.FAILED:
+                    self.names.add(f"{suite.key}.{case.name}")
+                elif case.outcome is not Outcome.NOT_RUN:
+                    self.names.discard(f"{suite.key}.{case.name}")
+
+    def keep(self) -> None:
+        """Writes it down."""
+        with self._lock:
+            if self.names:
+                cache.remember(self._path, sorted(self.names))
+            else:
+                self._path.unlink(missing_ok=True)
