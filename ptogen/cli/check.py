@@ -179,9 +179,10 @@ def check(
         if attempt.fault and attempt.reason == "CXX":
             message = f"CXX={attempt.name} does not serve: {attempt.fault}; using {tools.compiler}"
             show(Diagnostic("PTG502", message, severity="note"))
-    _print(result, format_)
+    # First the files: what reads standard output may go away.
     for path in report_files:
         reports.write(result, path)
+    _print(result, format_)
     ctx.exit(int(result.exit_code))
 
 
