@@ -5,7 +5,7 @@ It is made of a plan here and of a recording in :mod:`ptogen.check.recording`; n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ptogen.check.finding import ByteRange
@@ -18,9 +18,12 @@ from ptogen.plan.model import (
     Instruction,
     KernelPlan,
     Load,
+    Loop,
+    Program,
     SetFlag,
     Step,
     Store,
+    Tile,
     WaitFlag,
     Window,
     unroll,
@@ -159,6 +162,25 @@ def trace(plan: KernelPlan, op: Op, platform: Platform) -> Trace:
     )
 
 
+def instruction_effects(plan: KernelPlan, op: Op, platform: Platform) -> tuple[Effects, ...]:
+    """What each instruction of the plan does: all that a trace knows of the op, but for its name in the labels."""
+    tiles = {tile.name: tile for tile in plan.tiles}
+
+    def effects(program: Program) -> Iterator[Effects]:
+        for step in program:
+            if isinstance(step, Instruction):
+                yield _instruction_effects(step, tiles, op, platform)
+            elif isinstance(step, Loop):
+                yield from effects(step.body)
+
+    return tuple(effects(plan.program))
+
+
+def _instruction_effects(step: Instruction, tiles: Mapping[str, Tile], op: Op, platform: Platform) -> Effects:
+    args = {name: window.arg(tiles[window.tile].dtype) for name, window in step.args}
+    return op.effects(platform, args, dict(step.attributes))
+
+
 def _events(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
     tiles = {tile.name: tile for tile in plan.tiles}
     tensors = {tensor.name: tensor for tensor in plan.tensors}
@@ -168,8 +190,7 @@ def _events(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
     def effects(step: Load | Store | Instruction) -> Effects:
         if id(step) not in effects_of:
             if isinstance(step, Instruction):
-                args = {name: window.arg(tiles[window.tile].dtype) for name, window in step.args}
-                effects_of[id(step)] = op.effects(platform, args, dict(step.attributes))
+                effects_of[id(step)] = _instruction_effects(step, tiles, op, platform)
             else:
                 window = step.dst if isinstance(step, Load) else step.src
                 assert isinstance(window, Window)
