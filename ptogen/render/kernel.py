@@ -27,7 +27,14 @@ from ptogen.render.environment import environment
 def kernel_cpp(op: Op, plans: Sequence[KernelPlan], banner: str) -> str:
     """The text of ``<name>_kernel.cpp``, before layout."""
     cases = [
-        {"name": plan.case, "comment": _comment(plan), "tensors": plan.tensors, "body": _Body(plan, op).lines}
+        {
+            "name": plan.case,
+            "comment": _comment(plan),
+            "parameters": ", ".join(f"__gm__ {tensor.dtype.ctype}* {tensor.name}" for tensor in plan.tensors),
+            "memories": "".join(f"void* {tensor.name}, " for tensor in plan.tensors),
+            "arguments": ", ".join(f"static_cast<{tensor.dtype.ctype}*>({tensor.name})" for tensor in plan.tensors),
+            "body": "\n".join(_Body(plan, op).lines),
+        }
         for plan in plans
     ]
     headers = op.costmodel_headers if plans and PLATFORMS[plans[0].platform].family == "a2a3" else ()
