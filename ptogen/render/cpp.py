@@ -102,7 +102,8 @@ def chunks(text: str) -> list[str]:
     depth = 0
     for part in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")):
         waiting.append(part)
-        depth += _depth(part)
+        # What is known is whole, so nothing in it stays open.
+        depth += 0 if part in _chunks else _depth(part)
         if depth == 0:
             found.append("\n\n".join(waiting))
             waiting = []
@@ -151,14 +152,16 @@ def _units(chunk: str) -> list[_Unit]:
     comments = next((place for place, line in enumerate(lines) if not line.startswith("//")), len(lines))
     if all(len(line) <= _LIMIT and _COMMENT.fullmatch(line) for line in lines[:comments]):
         top = [_Unit(line, kind="final") for line in lines[:comments]]
-        if comments == len(lines):
-            return top
-        rest = lines[comments:]
-        if all(line.endswith(";") and not line.startswith("#") and _depth(line) == 0 for line in rest):
-            return [*top, *map(_Unit, rest)]
-        if "" not in rest and rest[-1] == "}" and "{" in rest and (body := _body(rest[rest.index("{") + 1 : -1])):
-            head = "\n".join(rest[: rest.index("{")])
-            return [*top, _Unit(head, kind="head"), _Unit("{", kind="final"), *body, _Unit("}", kind="final")]
+    else:
+        top = [_Unit("\n".join(lines[:comments]))]
+    rest = lines[comments:]
+    if not rest:
+        return top
+    if all(line.endswith(";") and not line.startswith("#") and _depth(line) == 0 for line in rest):
+        return [*top, *map(_Unit, rest)]
+    if "" not in rest and rest[-1] == "}" and "{" in rest and (body := _body(rest[rest.index("{") + 1 : -1])):
+        head = "\n".join(rest[: rest.index("{")])
+        return [*top, _Unit(head, kind="head"), _Unit("{", kind="final"), *body, _Unit("}", kind="final")]
     return [_Unit(chunk)]
 
 
@@ -185,9 +188,10 @@ def _body(lines: list[str]) -> list[_Unit] | None:
                 units.append(_Unit("\n".join(waiting), depth))
                 depth += opens
                 waiting, brackets, braces = [], 0, 0
-    statements = sum(unit.kind != "final" for unit in units)
-    # A function of one statement may become one line.
-    return units if depth == 1 and not waiting and statements > 1 else None
+    statements = [unit for unit in units if unit.kind != "final"]
+    # A function of one statement may become one line, unless that is far too long.
+    split = len(statements) > 1 or any(len(unit.text) > 2 * _LIMIT for unit in statements)
+    return units if depth == 1 and not waiting and split else None
 
 
 def _learn(units: set[_Unit]) -> None:

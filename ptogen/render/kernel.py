@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ptogen.ops.base import Op
 from ptogen.plan.model import (
@@ -33,13 +35,36 @@ def kernel_cpp(op: Op, plans: Sequence[KernelPlan], banner: str) -> str:
             "parameters": ", ".join(f"__gm__ {tensor.dtype.ctype}* {tensor.name}" for tensor in plan.tensors),
             "memories": "".join(f"void* {tensor.name}, " for tensor in plan.tensors),
             "arguments": ", ".join(f"static_cast<{tensor.dtype.ctype}*>({tensor.name})" for tensor in plan.tensors),
-            "body": "\n".join(_Body(plan, op).lines),
+            "body": _body(_Shared(plan, op)),
         }
         for plan in plans
     ]
     headers = op.costmodel_headers if plans and PLATFORMS[plans[0].platform].family == "a2a3" else ()
     template = environment().get_template("st/kernel.cpp.j2")
     return template.render(banner=banner.splitlines(), headers=headers, cases=cases)
+
+
+class _Shared:
+    """What the statements of a kernel follow from; equal to another only where both hold the very same objects, as the
+    plans of a case on several platforms do: that is seen without a look into them."""
+
+    __slots__ = ("op", "parts", "plan")
+
+    def __init__(self, plan: KernelPlan, op: Op) -> None:
+        self.plan = plan
+        self.op = op
+        self.parts = (op, plan.mode, plan.tensors, plan.tiles, plan.program)
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self.parts)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Shared) and all(map(operator.is_, self.parts, other.parts))
+
+
+@lru_cache(2_048)
+def _body(shared: _Shared) -> str:
+    return "\n".join(_Body(shared.plan, shared.op).lines)
 
 
 def _comment(plan: KernelPlan) -> list[str]:
