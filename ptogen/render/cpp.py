@@ -134,6 +134,9 @@ _texts: dict[_Unit, str] = {}
 _layouts: dict[_Unit, str] = {}
 """What is known already, laid out: declarations, their pieces, and shapes of pieces."""
 
+_lines: dict[tuple[str, int], _Unit] = {}
+"""Lines that are a statement, by their depth: most functions are made of lines that others have, too."""
+
 
 def _blank(match: re.Match[str]) -> str:
     number = match[0]
@@ -172,7 +175,9 @@ def _body(lines: list[str]) -> list[_Unit] | None:
     waiting: list[str] = []
     brackets = braces = 0
     for line in lines:
-        if not waiting and line.startswith("#"):
+        if not waiting and (known := _lines.get((line, depth))):
+            units.append(known)
+        elif not waiting and line.startswith("#"):
             units.append(_Unit(line, kind="final"))
         elif not waiting and line == "}":
             depth -= 1
@@ -186,6 +191,8 @@ def _body(lines: list[str]) -> list[_Unit] | None:
             opens = line.endswith("{") and brackets == 0
             if opens or (line.endswith(";") and brackets == 0 and braces == 0):
                 units.append(_Unit("\n".join(waiting), depth))
+                if not opens and len(waiting) == 1:
+                    _lines[line, depth] = units[-1]
                 depth += opens
                 waiting, brackets, braces = [], 0, 0
     statements = [unit for unit in units if unit.kind != "final"]
@@ -196,10 +203,9 @@ def _body(lines: list[str]) -> list[_Unit] | None:
 
 def _learn(units: set[_Unit]) -> None:
     """Lays out what is not known yet, all by one process."""
-    if len(_texts) > _MOST:
-        _texts.clear()
-    if len(_layouts) > _MOST:
-        _layouts.clear()
+    for known in (_lines, _texts, _layouts):
+        if len(known) > _MOST:
+            known.clear()
     new = sorted(units - _texts.keys())
     shapes = {unit: unit.shape for unit in new if unit.kind != "final"}
     _layouts.update(_laid_out([shape for shape in dict.fromkeys(shapes.values()) if shape not in _layouts]))
