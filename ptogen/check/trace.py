@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ptogen.check.finding import ByteRange
+from ptogen.check.shadow import Segments
 from ptogen.errors import Position
 from ptogen.ops.base import Access, Effects, Op, Region, Role
 from ptogen.ops.move import load_effects, store_effects
@@ -135,6 +137,11 @@ class Trace:
     ub_bytes: int
     ub_most: int
     addressed: bool = True
+
+    @cached_property
+    def segments(self) -> Segments:
+        """What the touches cut the memories into."""
+        return Segments(self.events)
 
 
 def trace(plan: KernelPlan, op: Op, platform: Platform) -> Trace:
