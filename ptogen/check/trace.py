@@ -192,6 +192,7 @@ def _events(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
     tiles = {tile.name: tile for tile in plan.tiles}
     tensors = {tensor.name: tensor for tensor in plan.tensors}
     effects_of: dict[int, Effects] = {}
+    words: dict[tuple[int, ...], str] = {}
     events = []
 
     def effects(step: Load | Store | Instruction) -> Effects:
@@ -206,8 +207,9 @@ def _events(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
         return effects_of[id(step)]
 
     for step, variables, path in unroll(plan.program):
-        turn = "".join(f", {name}={value}" for name, value in variables.items())
-        label = f"{'.'.join(str(place + 1) for place in path)} {describe(step, op)}{turn}"
+        if path not in words:
+            words[path] = f"{'.'.join(str(place + 1) for place in path)} {describe(step, op)}"
+        label = words[path] + "".join([f", {name}={value}" for name, value in variables.items()])
         if isinstance(step, (SetFlag, WaitFlag)):
             flag = (step.src, step.dst, step.event)
             sets = isinstance(step, SetFlag)

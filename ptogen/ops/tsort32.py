@@ -170,15 +170,7 @@ class Tsort32(Op):
         return faults
 
     def tensors(self, case: Tsort32Case) -> tuple[Tensor, ...]:
-        dtype = DTYPES[case.dtype]
-        rows, cols = case.valid_shape
-        coef = RECORD_BYTES // dtype.bytes
-        one = case.idx == "broadcast"
-        return (
-            Tensor("dst", dtype, case.rows, case.cols * coef, rows, cols * coef, Role.OUT, record=dtype),
-            Tensor("src", dtype, case.rows, case.cols, rows, cols, Role.IN),
-            Tensor("idx", UINT32, 1 if one else case.rows, case.cols, 1 if one else rows, cols, Role.IN),
-        )
+        return _tensors(DTYPES[case.dtype], case.rows, case.cols, *case.valid_shape, case.idx == "broadcast")
 
     def sizing(self, case: Tsort32Case, platform: Platform) -> Sizing:
         return _sizing(DTYPES[case.dtype], *case.valid_shape, case.idx == "broadcast", platform)
@@ -222,6 +214,19 @@ class Tsort32(Op):
             if case.idx == "broadcast" and rows > 1 and len(parts) == 1:
                 found.append("TSORT32_IDX_SHAPE")
         return tuple(found)
+
+
+@lru_cache(2_048)
+def _tensors(
+    dtype: Dtype, rows: int, cols: int, valid_rows: int, valid_cols: int, broadcast: bool
+) -> tuple[Tensor, ...]:
+    coef = RECORD_BYTES // dtype.bytes
+    shape = (1, cols, 1, valid_cols) if broadcast else (rows, cols, valid_rows, valid_cols)
+    return (
+        Tensor("dst", dtype, rows, cols * coef, valid_rows, valid_cols * coef, Role.OUT, record=dtype),
+        Tensor("src", dtype, rows, cols, valid_rows, valid_cols, Role.IN),
+        Tensor("idx", UINT32, *shape, Role.IN),
+    )
 
 
 @lru_cache(2_048)

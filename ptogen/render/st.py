@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ptogen.plan.model import KernelPlan
 from ptogen.render.cpp import format_cpp
 from ptogen.render.environment import environment
-from ptogen.render.facts import banner, facts
+from ptogen.render.facts import banner, content_digest, facts
 from ptogen.render.host import gen_data, main_cpp
 from ptogen.render.kernel import kernel_cpp
 from ptogen.render.suite import RenderedSuite
@@ -29,7 +29,8 @@ def render_all(
     planned: Sequence[tuple[Suite, Sequence[KernelPlan]]], license_header: str | None = None
 ) -> list[RenderedSuite]:
     """The same for many suites, whose C++ is laid out together."""
-    tops = [banner(suite, license_header) for suite, _ in planned]
+    digests = [content_digest(suite) for suite, _ in planned]
+    tops = [banner(suite, license_header, digest) for (suite, _), digest in zip(planned, digests, strict=True)]
     cpp: dict[tuple[int, str], str] = {}
     for number, ((suite, plans), top) in enumerate(zip(planned, tops, strict=True)):
         cpp[number, f"{suite.name}_kernel.cpp"] = kernel_cpp(suite.op, plans, top)
@@ -38,11 +39,12 @@ def render_all(
     for (number, name), text in format_cpp(cpp).items():
         laid_out[number][name] = text
     return [
-        _rendered(suite, plans, top, files) for (suite, plans), top, files in zip(planned, tops, laid_out, strict=True)
+        _rendered(suite, plans, digest, top, files)
+        for (suite, plans), digest, top, files in zip(planned, digests, tops, laid_out, strict=True)
     ]
 
 
-def _rendered(suite: Suite, plans: Sequence[KernelPlan], top: str, cpp: dict[str, str]) -> RenderedSuite:
+def _rendered(suite: Suite, plans: Sequence[KernelPlan], digest: str, top: str, cpp: dict[str, str]) -> RenderedSuite:
     cmake = environment().get_template("st/CMakeLists.txt.j2")
     files = {
         "CMakeLists.txt": cmake.render(banner=top.splitlines(), helper=suite.platform.build_helper, name=suite.name),
@@ -50,4 +52,4 @@ def _rendered(suite: Suite, plans: Sequence[KernelPlan], top: str, cpp: dict[str
         **cpp,
     }
     paths = {f"{suite.directory}/{name}": text for name, text in sorted(files.items())}
-    return RenderedSuite(f"{suite.platform.name}-{suite.name}", suite.directory, paths, facts(suite, "st"))
+    return RenderedSuite(f"{suite.platform.name}-{suite.name}", suite.directory, paths, facts(suite, "st", digest))
