@@ -181,8 +181,7 @@ def _question(suite: Suite, place: int) -> Question:
         sizing.row_by_row,
         sizing.apart,
         tuple(
-            (one.name, one.dtype.bytes, one.rows, one.cols, one.valid_rows, one.valid_cols, one.role)
-            for one in tensors
+            (one.name, one.dtype.bytes, one.rows, one.cols, one.valid_rows, one.valid_cols, one.role) for one in tensors
         ),
         None if case.ub is None else (tuple(sorted(case.ub.items())), suite.ub_bytes),
     )
