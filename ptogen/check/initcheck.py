@@ -10,8 +10,8 @@ from ptogen.check.trace import UB, Trace
 def initcheck(trace: Trace) -> list[Finding]:
     """PTG431, in the order of the program. Reads whose value cannot reach a defined result do not count."""
     bounds = [(output.memory, bound) for output in trace.outputs for run in output.region.runs() for bound in run]
-    segments = Segments(trace.events, bounds)
-    written: set[tuple[str, int]] = set()
+    segments = trace.segments if trace.segments.holds(bounds) else Segments(trace.events, bounds)
+    written: set[int] = set()
     findings: dict[tuple[str, str], Finding] = {}
     for event in trace.events:
         last = [touch for touch in event.touches if touch.writes and touch.defined]

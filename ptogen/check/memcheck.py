@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from ptogen.check.finding import ByteRange, Finding
-from ptogen.check.shadow import Segments
 from ptogen.check.trace import UB, Buffer, Event, Touch, Trace
 from ptogen.errors import Position
 from ptogen.platforms import UB_BLOCK_BYTES
@@ -281,9 +280,9 @@ def _meet(one: list[Life], two: list[Life]) -> bool:
 
 def _lost(trace: Trace) -> dict[frozenset[str], Finding]:
     """Values that a step reads through one tile after they were overwritten through another that is no view of it."""
-    segments = Segments(trace.events)
-    owner: dict[tuple[str, int], tuple[str, Event]] = {}
-    wrote: dict[tuple[str, int], set[str]] = {}
+    segments = trace.segments
+    owner: dict[int, tuple[str, Event]] = {}
+    wrote: dict[int, set[str]] = {}
     findings: dict[frozenset[str], Finding] = {}
     for event in trace.events:
         for touch in event.touches:

@@ -5,10 +5,12 @@ It is made of a plan here and of a recording in :mod:`ptogen.check.recording`; n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ptogen.check.finding import ByteRange
+from ptogen.check.shadow import Segments
 from ptogen.errors import Position
 from ptogen.ops.base import Access, Effects, Op, Region, Role
 from ptogen.ops.move import load_effects, store_effects
@@ -18,9 +20,12 @@ from ptogen.plan.model import (
     Instruction,
     KernelPlan,
     Load,
+    Loop,
+    Program,
     SetFlag,
     Step,
     Store,
+    Tile,
     WaitFlag,
     Window,
     unroll,
@@ -133,6 +138,11 @@ class Trace:
     ub_most: int
     addressed: bool = True
 
+    @cached_property
+    def segments(self) -> Segments:
+        """What the touches cut the memories into."""
+        return Segments(self.events)
+
 
 def trace(plan: KernelPlan, op: Op, platform: Platform) -> Trace:
     """A run of the plan."""
@@ -159,17 +169,36 @@ def trace(plan: KernelPlan, op: Op, platform: Platform) -> Trace:
     )
 
 
+def instruction_effects(plan: KernelPlan, op: Op, platform: Platform) -> tuple[Effects, ...]:
+    """What each instruction of the plan does: all that a trace knows of the op, but for its name in the labels."""
+    tiles = {tile.name: tile for tile in plan.tiles}
+
+    def effects(program: Program) -> Iterator[Effects]:
+        for step in program:
+            if isinstance(step, Instruction):
+                yield _instruction_effects(step, tiles, op, platform)
+            elif isinstance(step, Loop):
+                yield from effects(step.body)
+
+    return tuple(effects(plan.program))
+
+
+def _instruction_effects(step: Instruction, tiles: Mapping[str, Tile], op: Op, platform: Platform) -> Effects:
+    args = {name: window.arg(tiles[window.tile].dtype) for name, window in step.args}
+    return op.effects(platform, args, dict(step.attributes))
+
+
 def _events(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
     tiles = {tile.name: tile for tile in plan.tiles}
     tensors = {tensor.name: tensor for tensor in plan.tensors}
     effects_of: dict[int, Effects] = {}
+    words: dict[tuple[int, ...], str] = {}
     events = []
 
     def effects(step: Load | Store | Instruction) -> Effects:
         if id(step) not in effects_of:
             if isinstance(step, Instruction):
-                args = {name: window.arg(tiles[window.tile].dtype) for name, window in step.args}
-                effects_of[id(step)] = op.effects(platform, args, dict(step.attributes))
+                effects_of[id(step)] = _instruction_effects(step, tiles, op, platform)
             else:
                 window = step.dst if isinstance(step, Load) else step.src
                 assert isinstance(window, Window)
@@ -178,8 +207,9 @@ def _events(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
         return effects_of[id(step)]
 
     for step, variables, path in unroll(plan.program):
-        turn = "".join(f", {name}={value}" for name, value in variables.items())
-        label = f"{'.'.join(str(place + 1) for place in path)} {describe(step, op)}{turn}"
+        if path not in words:
+            words[path] = f"{'.'.join(str(place + 1) for place in path)} {describe(step, op)}"
+        label = words[path] + "".join([f", {name}={value}" for name, value in variables.items()])
         if isinstance(step, (SetFlag, WaitFlag)):
             flag = (step.src, step.dst, step.event)
             sets = isinstance(step, SetFlag)

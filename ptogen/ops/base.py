@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -161,13 +161,12 @@ class Sizing:
     apart: bool = False
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(NamedTuple):
     """``count`` runs of ``length`` bytes, ``pitch`` bytes apart, the first at ``start``."""
 
     start: int
     length: int
-    count: int = 1
+    count: int = 1  # type: ignore[assignment]
     pitch: int = 0
 
     @property
