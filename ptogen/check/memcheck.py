@@ -328,16 +328,13 @@ def _operands(trace: Trace, lost: dict[frozenset[str], Finding]) -> dict[frozens
             if pair in findings or pair in lost or not pair & written:
                 continue
             left, right = trace.buffers.get(one), trace.buffers.get(two)
-            if (
-                left is None
-                or right is None
-                or left.start == right.start
-                or left.start >= right.end
-                or right.start >= left.end
-            ):
+            if left is None or right is None or left.start >= right.end or right.start >= left.end:
                 continue
             scratch = any(operand == "tmp" for operand, name in event.tiles if name in pair)
             touched = _collide(event, one, two) and (scratch or not event.buffered)
+            # At one address an instruction works in place, which it cannot in its own scratch.
+            if left.start == right.start and not (scratch and touched):
+                continue
             shared = min(left.end, right.end) - max(left.start, right.start)
             message = f"{left.range} and {right.range} overlap in {shared:,} B, and {event.label} writes one of them"
             if not touched:
