@@ -25,7 +25,7 @@ TILE = re.compile(r"\bUbTile<(\w+), (\d+), (\d+), (\d+), (\d+)> (\w+);")
 TENSOR = re.compile(r"\bGm<(\w+), (\d+), (\d+), (\d+)> (\w+)\((\w+)((?: \+ \d+)?)\);")
 LOOP = re.compile(r"\bfor \(int (\w+) = 0; \1 < (\d+); \+\+\1\)")
 
-BYTES = {"int8_t": 1, "uint8_t": 1, "half": 2, "int16_t": 2, "uint16_t": 2, "bfloat16_t": 2, "int64_t": 8, "uint64_t": 8}
+BYTES = {"int8_t": 1, "uint8_t": 1, "half": 2, "int16_t": 2, "uint16_t": 2, "int64_t": 8, "uint64_t": 8}
 """Of the types that have not 4."""
 
 PIPES = ("PIPE_MTE2", "PIPE_V", "PIPE_MTE3")
@@ -267,7 +267,8 @@ def stride_changed(text: str) -> Mutants:
 
 @way("tmp is not handed over")
 def tmp_argument_dropped(text: str) -> Mutants:
-    return _each(text, INSTRUCTION, lambda match: match[0].replace(", tmpTile)", ")") if ", tmpTile)" in match[0] else None)
+    last = ", tmpTile)"
+    return _each(text, INSTRUCTION, lambda match: match[0].replace(last, ")") if last in match[0] else None)
 
 
 # Addresses.
@@ -349,14 +350,19 @@ def valid_region_a_column_larger(text: str) -> Mutants:
     return _each(text, TILE, lambda match: _tile(match, valid_cols=1))
 
 
-@way("a tile's valid region has a row less")
+def _is_input(text: str, match: re.Match[str]) -> bool:
+    """Whether a tile is loaded. How much of an output a kernel means to store, only its plan knows."""
+    return f"TLOAD({match[6]}," in text
+
+
+@way("an input's valid region has a row less")
 def valid_region_a_row_smaller(text: str) -> Mutants:
-    return _each(text, TILE, lambda match: _tile(match, valid_rows=-1))
+    return _each(text, TILE, lambda match: _tile(match, valid_rows=-1) if _is_input(text, match) else None)
 
 
-@way("a tile's valid region has a column less")
+@way("an input's valid region has a column less")
 def valid_region_a_column_smaller(text: str) -> Mutants:
-    return _each(text, TILE, lambda match: _tile(match, valid_cols=-1))
+    return _each(text, TILE, lambda match: _tile(match, valid_cols=-1) if _is_input(text, match) else None)
 
 
 def _tensor(match: re.Match[str], rows: int = 0, cols: int = 0, pitch: int = 0, start: str | None = None) -> str | None:
