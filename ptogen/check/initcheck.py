@@ -39,7 +39,7 @@ def initcheck(trace: Trace) -> list[Finding]:
                     findings.setdefault((event.place, touch.name), found)
         # What an instruction leaves in tmp is nobody's to read.
         for touch in event.touches:
-            if touch.writes and touch.name in scratch:
+            if touch.writes and touch.sure and touch.name in scratch:
                 written.difference_update(segments.of(touch))
         # Rows are written in order: what one row spills into the next, the next overwrites.
         for touch in last:
