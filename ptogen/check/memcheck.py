@@ -327,16 +327,13 @@ def _operands(trace: Trace, lost: dict[frozenset[str], Finding]) -> dict[frozens
             if pair in findings or pair in lost or not pair & written:
                 continue
             left, right = trace.buffers.get(one), trace.buffers.get(two)
-            if (
-                left is None
-                or right is None
-                or left.start == right.start
-                or left.start >= right.end
-                or right.start >= left.end
-            ):
+            if left is None or right is None or left.start >= right.end or right.start >= left.end:
                 continue
             scratch = any(operand == "tmp" for operand, name in event.tiles if name in pair)
             touched = _collide(event, one, two) and (scratch or not event.buffered)
+            # At one address an instruction works in place: not in its own scratch, nor where it writes before it reads.
+            if left.start == right.start and not (touched and (scratch or _destroys(event, pair))):
+                continue
             shared = min(left.end, right.end) - max(left.start, right.start)
             message = f"{left.range} and {right.range} overlap in {shared:,} B, and {event.label} writes one of them"
             if not touched:
@@ -367,6 +364,21 @@ def _collide(event: Event, one: str, two: str) -> bool:
                 if left.region.start < right.region.end and right.region.start < left.region.end:
                     return True
     return False
+
+
+def _destroys(event: Event, pair: frozenset[str]) -> bool:
+    """Whether a step writes bytes through one of two tiles and then reads them through the other."""
+    own = [touch for touch in event.touches if touch.memory == UB and touch.sure and touch.name in pair]
+    return any(
+        write.writes
+        and not read.writes
+        and read.defined
+        and read.name != write.name
+        and read.region.start < write.region.end
+        and write.region.start < read.region.end
+        for place, write in enumerate(own)
+        for read in own[place + 1 :]
+    )
 
 
 def _scratch(trace: Trace, lives: dict[str, list[Life]]) -> list[Finding]:

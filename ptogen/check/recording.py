@@ -219,6 +219,11 @@ class Reader:
             found = _unknown(names, [_tile(arg) for arg, _ in pairs])
         elif name in ("TLOAD", "TSTORE") and len(pairs) == len(tensors) == 1:
             found, moved = self._move(name, pairs[0][0], tensors[0][0])
+        elif (name, len(args)) in (("SetValue", 3), ("GetValue", 2)) and args[1]["k"] == "num":
+            # One element, counted from the tile's first (Tile::SetValue, pto/common/pto_tile.hpp:1444).
+            size = pairs[0][0]["s"]
+            element = Access(names[0], name == "SetValue", Region(args[1]["v"] * size, size))
+            found = Effects(Pipe.S, (element,))
         else:
             found = self._effects(name, dict(zip(names, (arg for arg, _ in pairs), strict=False)), args, line["v"])
         tiles, origins = [], {}

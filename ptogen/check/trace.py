@@ -6,7 +6,7 @@ It is made of a plan here and of a recording in :mod:`ptogen.check.recording`; n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ptogen.check.finding import ByteRange
@@ -125,6 +125,7 @@ class Trace:
         tensors: bytes of each GM tensor by name, None where unknown.
         inputs: tensors that the host filled.
         outputs: what the kernel has to write.
+        needed: what it has to read and use; empty where that is not known, as of a recording.
         ub_bytes: capacity that holds on every source; ``ub_most`` is the largest that one source states.
         addressed: whether addresses are the kernel's own (manual) and not the compiler's (auto).
     """
@@ -137,6 +138,7 @@ class Trace:
     ub_bytes: int
     ub_most: int
     addressed: bool = True
+    needed: tuple[Touch, ...] = ()
 
     @cached_property
     def segments(self) -> Segments:
@@ -146,26 +148,30 @@ class Trace:
 
 def trace(plan: KernelPlan, op: Op, platform: Platform) -> Trace:
     """A run of the plan."""
-    outputs = tuple(
-        Touch(
-            tensor.name,
-            tensor.name,
-            Region(0, tensor.valid_cols * tensor.dtype.bytes, tensor.valid_rows, tensor.cols * tensor.dtype.bytes),
-            writes=False,
-            defined=True,
+    whole = {
+        role: tuple(
+            Touch(
+                tensor.name,
+                tensor.name,
+                Region(0, tensor.valid_cols * tensor.dtype.bytes, tensor.valid_rows, tensor.cols * tensor.dtype.bytes),
+                writes=False,
+                defined=True,
+            )
+            for tensor in plan.tensors
+            if tensor.role is role
         )
-        for tensor in plan.tensors
-        if tensor.role is Role.OUT
-    )
+        for role in (Role.IN, Role.OUT)
+    }
     return Trace(
         tuple(_events(plan, op, platform)),
         {tile.name: Buffer(tile.name, tile.offset, tile.end, tile.operand, tile.align) for tile in plan.tiles},
         {tensor.name: tensor.bytes for tensor in plan.tensors},
         frozenset(tensor.name for tensor in plan.tensors if tensor.role is Role.IN),
-        outputs,
+        whole[Role.OUT],
         plan.ub_bytes,
         plan.ub_bytes,
         plan.mode == "manual",
+        whole[Role.IN],
     )
 
 
@@ -200,10 +206,11 @@ def _events(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
             if isinstance(step, Instruction):
                 effects_of[id(step)] = _instruction_effects(step, tiles, op, platform)
             else:
-                window = step.dst if isinstance(step, Load) else step.src
-                assert isinstance(window, Window)
-                arg = window.arg(tiles[window.tile].dtype)
-                effects_of[id(step)] = (load_effects if isinstance(step, Load) else store_effects)(platform, arg)
+                loads = isinstance(step, Load)
+                window, gm = (step.dst, step.src) if loads else (step.src, step.dst)
+                assert isinstance(window, Window) and isinstance(gm, GmWindow)
+                found = (load_effects if loads else store_effects)(platform, window.arg(tiles[window.tile].dtype))
+                effects_of[id(step)] = replace(found, defects=_unlike(window, gm, loads))
         return effects_of[id(step)]
 
     for step, variables, path in unroll(plan.program):
@@ -235,6 +242,15 @@ def _events(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
                 Event(label, found.pipe, tuple(touches), effects=found, tiles=names, origins=tuple(origin.items()))
             )
     return events
+
+
+def _unlike(window: Window, gm: GmWindow, loads: bool) -> tuple[str, ...]:
+    """What goes wrong where a tile's valid region has another shape than the tensor's region: headers take the number
+    of lines from one and their length from the other (``pto/common/arch/memory/tload_common.hpp:54``)."""
+    if (window.valid_rows, window.valid_cols) == (gm.rows, gm.cols):
+        return ()
+    shapes = f"the valid region of {window.tile} has {window.valid_rows} x {window.valid_cols} elements"
+    return (f"{'TLOAD' if loads else 'TSTORE'}: {shapes}, that of the tensor {gm.tensor} {gm.rows} x {gm.cols}",)
 
 
 def touches_of(effects: Effects, names: Mapping[str, str], origins: Mapping[str, int]) -> list[Touch]:

@@ -207,7 +207,8 @@ class Tpart(Op):
         return _sizing(typed, (case.dst, case.src0, case.src1), step, self.one_shape, platform.family == "cpu")
 
     def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
-        return {"a2a3": _effects_a2a3, "a5": _effects_masked, "cpu": _effects_masked}[platform.family](args, (VALUES,))
+        effects = {"a2a3": _effects_a2a3, "a5": _effects_masked, "cpu": _effects_masked}[platform.family]
+        return _typed(effects(args, (VALUES,)), args, (VALUES,))
 
     def in_pto_as(self) -> Tpart:
         """The assembler wants one physical shape of the tiles of min and max (PTOAS 0.27, verifier)."""
@@ -290,7 +291,7 @@ class TpartArg(Tpart):
 
     def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
         effects = {"a2a3": _effects_a2a3_arg, "a5": _effects_masked, "cpu": _effects_cpu_arg}[platform.family]
-        return effects(args, (VALUES, INDICES))
+        return _typed(effects(args, (VALUES, INDICES)), args, (VALUES, INDICES))
 
     def pto_as(
         self, args: Mapping[str, Arg], attributes: Mapping[str, int | bool], platform: Platform
@@ -398,6 +399,20 @@ def _uncovered(args: Mapping[str, Arg]) -> str:
         return ""
     shapes = f"{_shape(args, 'src0')} and {_shape(args, 'src1')}"
     return f"{shapes} do not go with {_shape(args, 'dst')}: one must equal it, the other must not exceed it"
+
+
+def _typed(effects: Effects, args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effects:
+    """With what does not compile (a2a3/TPartMin.hpp:67, a2a3/TPartArgOp.hpp:168-177, a5/TPartBinOps.hpp:150,
+    a5/TPartArgBinOps.hpp:108-116)."""
+    defects = []
+    for names in triples:
+        types = [args[name].dtype.name for name in names]
+        if len(set(types)) > 1:
+            defects.append(f"{', '.join(names)} are {', '.join(types)} and not of one type: it does not compile")
+    if INDICES in triples and (args["dst"].dtype not in INDEX_DTYPES or "int" not in args["dstIdx"].dtype.name):
+        types = f"values of {args['dst'].dtype} with indices of {args['dstIdx'].dtype}"
+        defects.append(f"{types}: it does not compile")
+    return replace(effects, defects=(*defects, *effects.defects)) if defects else effects
 
 
 def _effects_a2a3(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effects:

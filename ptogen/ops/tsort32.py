@@ -179,7 +179,9 @@ class Tsort32(Op):
         effects = {"a2a3": _effects_a2a3, "a5": _effects_a5, "cpu": _effects_cpu}[platform.family](args)
         # Each hardware iteration reads and writes at these addresses (pypto_pro page sort32, constraint 1).
         source = BLOCK * args["src"].dtype.bytes
-        return replace(effects, align=(("src", source), ("idx", 128), ("dst", 256), ("tmp", source)))
+        defects = (*_static_defects(args), *effects.defects)
+        align = (("src", source), ("idx", 128), ("dst", 256), ("tmp", source))
+        return replace(effects, defects=defects, align=align)
 
     def golden_params(self, case: Tsort32Case, base: Path) -> dict[str, Any]:
         params: dict[str, Any] = {
@@ -267,6 +269,14 @@ def _rows(args: Mapping[str, Arg], operand: str, count: int, start: int, length:
     if operand == "idx" and arg.valid_rows == 1:
         count = 1
     return Region(start, length, count, arg.pitch)
+
+
+def _static_defects(args: Mapping[str, Arg]) -> list[str]:
+    """What does not compile (a2a3/TSort32.hpp:144-149, a5/TSort32.hpp:166-171)."""
+    dst, src, idx = (args[name].dtype for name in ("dst", "src", "idx"))
+    if dst is src and dst in (FLOAT32, FLOAT16) and idx is UINT32:
+        return []
+    return [f"dst of {dst}, src of {src} and idx of {idx}: it does not compile"]
 
 
 def _sort(args: Mapping[str, Arg], rows: int, first: int, blocks: int, valid: int, source: str = "src") -> list[Access]:

@@ -24,6 +24,7 @@ EXPECTED = {
         "event_not_waited_for": ["error PTG421", "error PTG411"],
         "event_of_other_pipes": ["error PTG411"],
         "blocks": ["error PTG413"],
+        "element_without_flag": ["error PTG411"],
     },
     "flags": {
         "hang": ["error PTG422", "error PTG422"],
@@ -42,6 +43,8 @@ EXPECTED = {
         "stale": ["error PTG431"],
         "scratch": ["error PTG406", "error PTG431"],
         "unknown": [],
+        "destroyed_in_place": ["error PTG403"],
+        "scratch_on_an_operand": ["error PTG403"],
     },
 }
 """Severity and code of every finding on a2a3, by file and case."""
@@ -121,7 +124,7 @@ def test_formats(recorded):
     result = Sanitized("memory.cpp", "a2a3", cases=cases)
     assert exit_code([result]) == 1
     assert exit_code([Sanitized("clean.cpp", "a2a3")]) == 0
-    assert "memory.cpp (a2a3): 9 cases" in as_text([result])
+    assert "memory.cpp (a2a3): 11 cases" in as_text([result])
     data = as_data([result])
     assert {case["name"] for case in data["kernels"][0]["cases"]} == {f"Memory.{name}" for name in EXPECTED["memory"]}
     sarif = as_sarif([result])["runs"][0]
