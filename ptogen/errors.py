@@ -74,6 +74,7 @@ CODES: dict[str, str] = {
     "PTG505": "the generated program does not build",
     "PTG506": "the program ended without a result",
     "PTG507": "there is nothing to check",
+    "PTG508": "a call fits no function of the kernel",
 }
 
 

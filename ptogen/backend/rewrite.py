@@ -16,7 +16,7 @@ def rewrite(text: str) -> str:
     return _launches(_elements(text))
 
 
-def _code(text: str) -> str:
+def code_of(text: str) -> str:
     """The text with the inside of comments, strings and character literals blanked, the same length."""
     out = list(text)
 
@@ -32,7 +32,7 @@ def _code(text: str) -> str:
 
 
 def _elements(text: str) -> str:
-    code = _code(text)
+    code = code_of(text)
     pieces, last = [], 0
     for match in re.finditer(r"(?<![\w.>:])([A-Za-z_]\w*)\s*\.\s*(SetValue|GetValue)\s*(?=\()", code):
         pieces += [text[last : match.start()], f"::ptogen::At({match[1]}).{match[2]}"]
@@ -42,7 +42,7 @@ def _elements(text: str) -> str:
 
 def _launches(text: str) -> str:
     while True:
-        code = _code(text)
+        code = code_of(text)
         place = code.find("<<<")
         while place >= 0:
             found = _launch(text, code, place)
