@@ -148,7 +148,8 @@ def prepare(headers: Headers, compiler: Compiler, computed: bool, npu: bool, pro
             header.write_text(HEADER, encoding="utf-8")
             clang = compiler.kind == "clang"
             made = f"{header}.{'pch' if clang else 'gch'}"
-            stamp = ["-Xclang", "-fno-pch-timestamp"] if clang else []
+            # Templates of GoogleTest and of the library that every file would instantiate are instantiated here.
+            stamp = ["-Xclang", "-fno-pch-timestamp", "-fpch-instantiate-templates"] if clang else []
             for job in (
                 [*stamp, "-x", "c++-header", str(header), "-o", made],
                 ["-c", str(RECORDER / "ptogen_host.cpp"), "-o", str(folder / "host.o")],

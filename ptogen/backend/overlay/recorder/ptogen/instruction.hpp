@@ -188,7 +188,12 @@ decltype(auto) Instruction(const char* name, const std::string& values, const vo
         Recorder::Instance().Step(from, std::string("\"t\":\"op\",\"n\":\"") + name + "\",\"v\":[" + values + "],\"a\":[" + described + "]");
     }
     Upstream inside;
-    return std::apply(std::forward<Call>(call), std::tuple_cat(Kept(std::forward<Arguments>(arguments))...));
+    // Most instructions take no event, and tuples take the compiler long.
+    if constexpr ((!kIsEvent<Arguments> && ...)) {
+        return call(std::forward<Arguments>(arguments)...);
+    } else {
+        return std::apply(std::forward<Call>(call), std::tuple_cat(Kept(std::forward<Arguments>(arguments))...));
+    }
 }
 
 // What an instruction is where upstream cannot compute it: no value, and an event to wait for.
