@@ -111,6 +111,7 @@ std::string Describe(T& value)
         Put(text, "vc", count);
         Put(text, "row", 1);
         Put(text, "box", 1);
+        Put(text, "lay", static_cast<int>(U::layout));
         Put(text, "id", static_cast<long long>(reinterpret_cast<std::uintptr_t>(&value)));
     } else if constexpr (pto::is_global_data_v<U>) {
         using Element = std::remove_cv_t<std::remove_reference_t<decltype(*value.data())>>;

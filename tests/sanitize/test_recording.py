@@ -1,0 +1,91 @@
+"""Steps of a recording that no small kernel can make on the simulator, as the checkers see them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ptogen.check import check_trace, roles
+from ptogen.check.recording import Reader, cores
+from ptogen.platforms import PLATFORMS, Pipe
+
+A2A3 = PLATFORMS["a2a3"]
+V, S, MTE3 = 1, 0, 4
+
+
+def tile(at: int, cols: int = 64, rows: int = 1, dtype: str = "float32", **more):
+    shape = {"r": rows, "c": cols, "vr": rows, "vc": cols, "row": 1, "box": 0, "id": at, **more}
+    return {"k": "tile", "d": dtype, "s": 4, "loc": 0, "at": at, **shape}
+
+
+def op(name: str, *args):
+    return {"t": "op", "n": name, "v": [], "a": list(args), "pc": 1}
+
+
+def put(one: int, two: int):
+    return {"t": "set", "s": one, "d": two, "e": 0, "pc": 1}
+
+
+def take(one: int, two: int):
+    return {"t": "wait", "s": one, "d": two, "e": 0, "pc": 1}
+
+
+def read(*lines, platform=A2A3):
+    found, memory = cores(map(json.dumps, lines))
+    return Reader(platform, {}, {}, memory).trace(found[0])
+
+
+def codes(*lines) -> list[str]:
+    run, notes = read(*lines)
+    return sorted({finding.code for finding in (*check_trace(run, A2A3, declared=False), *notes)})
+
+
+def store(at: int):
+    gm = {"k": "gm", "d": "float32", "s": 4, "at": 1 << 40, "lay": 0, "sh": [1, 1, 1, 1, 64], "st": [64, 64, 64, 64, 1]}
+    return op("TSTORE", gm, tile(at))
+
+
+@pytest.mark.parametrize(("scratch", "expected"), [((), ["PTG411"]), ((tile(0x1000),), [])])
+def test_tci_is_scalar_unless_it_has_tmp(scratch, expected):
+    start = {"k": "num", "v": 0}
+    assert codes(op("TCI", tile(0), start, *scratch), put(V, MTE3), take(V, MTE3), store(0)) == expected
+
+
+def test_tscatter_writes_all_of_dst():
+    kernel = [op("TEXPANDS", tile(0x100)), {"t": "bar", "p": V, "pc": 1}, op("TSCATTER", tile(0), tile(0x100))]
+    assert codes(*kernel, store(0)) == ["PTG411"]
+    assert codes(*kernel, put(V, MTE3), take(V, MTE3), store(0)) == []
+
+
+@pytest.mark.parametrize(("layout", "expected"), [(roles.FRACTAL_Z_3D, []), (12, ["PTG423"])])
+def test_ttrans_to_fractal_z_3d_waits_for_mte3_itself(layout, expected):
+    """Which is why the flag from V to MTE3 can be set again behind it (pto-isa's ttrans_3d)."""
+    flag = [put(V, MTE3), take(V, MTE3)]
+    trans = op("TTRANS", tile(0, lay=layout, box=1), tile(0x100, box=1), tile(0x200))
+    assert codes(*flag, trans, *flag) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "tiles", "expected"),
+    [
+        ("TSHL", [tile(0), tile(256), tile(512)], "error"),
+        ("TCMPS", [tile(0), tile(256), tile(512)], "error"),
+        ("TCMPS", [tile(0), tile(256)], None),
+        ("TGATHER", [tile(0), tile(256)], None),
+        ("TCONCAT", [tile(0, 128), tile(512, vc=8), tile(1024)], None),
+        ("TCONCAT", [tile(0, 128), tile(512, vc=7), tile(1024)], "error"),
+        ("TDIVS", [tile(0), tile(256)], "warning"),
+        ("TADD", [tile(0), tile(256), tile(512)], None),
+    ],
+)
+def test_flags_inside_an_instruction_by_its_form(name, tiles, expected):
+    run, _ = read(put(V, S), op(name, *tiles), take(V, S))
+    found = [one.severity for one in check_trace(run, A2A3, declared=False) if one.code == "PTG424"]
+    assert found == ([expected] if expected else [])
+
+
+def test_flags_of_an_instruction_are_of_its_pipes():
+    run, _ = read(op("TTRANS", tile(0, lay=roles.FRACTAL_Z_3D, box=1), tile(0x100, box=1), tile(0x200)))
+    assert [event.flag for event in run.events if event.flag] == [(Pipe.MTE3, Pipe.V, 0)] * 2
+    assert [event.pipe for event in run.events] == [Pipe.V, Pipe.MTE3, Pipe.V]
