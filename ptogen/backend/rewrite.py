@@ -1,8 +1,9 @@
-"""The two things of a device source that a host compiler does not read, changed in a copy: launches and element access.
+"""What a host compiler does not read of a device source, and element access, changed in a copy.
 
 ``kernel<<<blocks, l2, stream>>>(arguments)`` becomes a call of ``ptogen::Launch``, ``tile.SetValue(`` one through
-``ptogen::At(tile)``, so that it is recorded (``overlay/recorder/ptogen/launch.hpp``). Comments and strings stay as
-they are, and every line keeps its number."""
+``ptogen::At(tile)``, so that it is recorded (``overlay/recorder/ptogen/launch.hpp``). Assembly of the device and its
+own headers (``pto/npu``), which the simulator stands in for, are left out. Comments and strings stay as they are, and
+every line keeps its number."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ OPENING = {"(": ")", "[": "]", "{": "}"}
 
 
 def rewrite(text: str) -> str:
-    """The text with launches and element access changed."""
-    return _launches(_elements(text))
+    """The text with launches and element access changed, and without what only the device has."""
+    return _launches(_elements(_device(text)))
 
 
 def code_of(text: str) -> str:
@@ -29,6 +30,19 @@ def code_of(text: str) -> str:
     for match in re.finditer(pattern, text, re.DOTALL):
         blank(match)
     return "".join(out)
+
+
+def _device(text: str) -> str:
+    code = code_of(text)
+    pieces, last = [], 0
+    pattern = r"\basm\b(?:\s+volatile\b)?\s*(\()|^[ \t]*#[ \t]*include[ \t]*<pto/npu/[^>\n]*>"
+    for match in re.finditer(pattern, code, re.MULTILINE):
+        end = _matching(code, match.end(), ")") if match[1] else match.end()
+        if end is not None:
+            left_out = text[match.start() : end + bool(match[1])]
+            pieces += [text[last : match.start()], "\n" * left_out.count("\n")]
+            last = match.start() + len(left_out)
+    return "".join([*pieces, text[last:]])
 
 
 def _elements(text: str) -> str:

@@ -390,6 +390,9 @@ class Reader:
         if tile.row_major:
             one = replace(_arg(arg), valid_rows=total)
             found = (load_effects if loads else store_effects)(self.platform, one)
+            if loads and arg.get("pad") and self.platform.family != "cpu":
+                # What stands behind a line up to the next 32 bytes is the pad value (tload_common.hpp:58).
+                found = replace(found, accesses=tuple(replace(access, defined=True) for access in found.accesses))
         else:
             found = Effects(pipe, (Access(operand, loads, Region(0, length * tile.size, total, pitch * tile.size)),))
         lines = [

@@ -11,7 +11,7 @@ from ptogen.check.recording import Reader, cores
 from ptogen.platforms import PLATFORMS, Pipe
 
 A2A3 = PLATFORMS["a2a3"]
-V, S, MTE3 = 1, 0, 4
+V, S, MTE2, MTE3 = 1, 0, 3, 4
 
 
 def tile(at: int, cols: int = 64, rows: int = 1, dtype: str = "float32", **more):
@@ -41,9 +41,13 @@ def codes(*lines) -> list[str]:
     return sorted({finding.code for finding in (*check_trace(run, A2A3, declared=False), *notes)})
 
 
+def gm(cols: int = 64):
+    strides = {"lay": 0, "sh": [1, 1, 1, 1, cols], "st": [cols, cols, cols, cols, 1]}
+    return {"k": "gm", "d": "float32", "s": 4, "at": 1 << 40, **strides}
+
+
 def store(at: int):
-    gm = {"k": "gm", "d": "float32", "s": 4, "at": 1 << 40, "lay": 0, "sh": [1, 1, 1, 1, 64], "st": [64, 64, 64, 64, 1]}
-    return op("TSTORE", gm, tile(at))
+    return op("TSTORE", gm(), tile(at))
 
 
 @pytest.mark.parametrize(("scratch", "expected"), [((), ["PTG411"]), ((tile(0x1000),), [])])
@@ -56,6 +60,18 @@ def test_tscatter_writes_all_of_dst():
     kernel = [op("TEXPANDS", tile(0x100)), {"t": "bar", "p": V, "pc": 1}, op("TSCATTER", tile(0), tile(0x100))]
     assert codes(*kernel, store(0)) == ["PTG411"]
     assert codes(*kernel, put(V, MTE3), take(V, MTE3), store(0)) == []
+
+
+@pytest.mark.parametrize(("pad", "cols", "expected"), [(1, 63, []), (0, 63, ["PTG431"]), (1, 55, ["PTG431"])])
+def test_a_load_writes_the_pad_value_up_to_the_next_block(pad, cols, expected):
+    flags = [put(MTE2, MTE3), take(MTE2, MTE3)]
+    assert codes(op("TLOAD", tile(0, vc=cols, pad=pad), gm(cols)), *flags, store(0)) == expected
+
+
+def test_an_intrinsic_of_the_device_is_named():
+    _, (note,) = read(op("vector_dup"))
+    assert (note.code, note.severity) == ("PTG442", "note")
+    assert "vector_dup is not in the table of roles" in note.message
 
 
 @pytest.mark.parametrize(("layout", "expected"), [(roles.FRACTAL_Z_3D, []), (12, ["PTG423"])])

@@ -71,3 +71,17 @@ def test_element_access_is_recorded():
         rewrite("counts.SetValue(0, n.GetValue(1));")
         == "::ptogen::At(counts).SetValue(0, ::ptogen::At(n).GetValue(1));"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ('asm volatile("MOV %0, PC\\n" : "+l"(pc));', ";"),
+        ('while (f()) {\n    asm("nop"\n        : : );\n}', "while (f()) {\n    \n;\n}"),
+        ("#include <pto/npu/a2a3/TQuant.hpp>\nint a;", "\nint a;"),
+        ("#include <pto/pto-inst.hpp>", "#include <pto/pto-inst.hpp>"),
+        ('// asm("nop");', '// asm("nop");'),
+    ],
+)
+def test_what_only_the_device_has_is_left_out(text, made):
+    assert rewrite(text) == made

@@ -90,6 +90,7 @@ std::string Describe(T& value)
         Put(text, "vc", value.GetValidCol());
         Put(text, "row", U::BFractal == pto::BLayout::RowMajor);
         Put(text, "box", U::SFractal != pto::SLayout::NoneBox);
+        Put(text, "pad", U::PadVal != pto::PadValue::Null);
 #ifndef PTOGEN_NPU
         // A kernel of the simulator itself may fill tiles by plain C++, which is not recorded.
         Put(text, "fresh", OffsetIn(static_cast<const void*>(value.data())) >= 0 && IsFresh(value));
