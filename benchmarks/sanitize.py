@@ -38,7 +38,7 @@ def measure(command: list[str], environment: dict[str, str]) -> tuple[float, flo
 
 
 def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     platform = sys.argv[2] if len(sys.argv) > 2 else "a2a3"
     jobs = ["-j", str(os.cpu_count() or 1)]
     with tempfile.TemporaryDirectory(prefix="ptogen-bench-") as name:
