@@ -262,11 +262,11 @@ def source(calls: Sequence[Call], text: str) -> str:
         )
         lines.append(
             f'#line {number} "{FILE}"\n'
-            f"TEST({call.suite}, {call.case}) {{ auto call = [](auto&&... ptogen_arguments) -> "
+            f"TEST({call.suite}, {call.case}) {{ auto ptogen_call = [](auto&&... ptogen_arguments) -> "
             f"decltype((void){call.function}(static_cast<decltype(ptogen_arguments)>(ptogen_arguments)...)) {{ "
             f"{call.function}(static_cast<decltype(ptogen_arguments)>(ptogen_arguments)...); }}; "
-            f'static_assert(::ptogen::kFits<decltype(call){types}>, "no such function"); '
-            f"::ptogen::Drive({label}, call{given}); }}\n"
+            f'static_assert(::ptogen::kFits<decltype(ptogen_call){types}>, "no such function"); '
+            f"::ptogen::Drive({label}, ptogen_call{given}); }}\n"
         )
     return "".join(lines)
 

@@ -229,6 +229,9 @@ def record(
                 Diagnostic("PTG505", "the kernel does not build for recording", _place(details, folder), details)
             )
         tests = _tests(place, select)
+        if calls:
+            own = {f"{call.suite}.{call.case}" for call in chosen}
+            tests = [test for test in tests if test in own]
         if not tests and select:
             raise PtogenError(Diagnostic("PTG507", f"no test matches {select!r}", Position(str(folder))))
         if not tests:

@@ -36,9 +36,10 @@ def test_calls_of_one_file():
         "scale::LaunchScale<8,64>(int32[8,64], int32[512], float=2)",
         "LaunchBytes(half[4,32], half[4,32])",
         "LaunchBytes(half[4,32], half[4,32])",
+        "call(float32[4,32])",
     )
     assert result.exit_code == 0, result.output
-    assert "4 cases, 36 steps: no findings" in result.output
+    assert "5 cases, 45 steps: no findings" in result.output
 
 
 def test_shapes_are_the_bounds_of_gm():
