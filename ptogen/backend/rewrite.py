@@ -1,7 +1,8 @@
 """What a host compiler does not read of a device source, and element access, changed in a copy.
 
 ``kernel<<<blocks, l2, stream>>>(arguments)`` becomes a call of ``ptogen::Launch``, ``tile.SetValue(`` one through
-``ptogen::At(tile)``, so that it is recorded (``overlay/recorder/ptogen/launch.hpp``). Assembly of the device and its
+``ptogen::At(tile)``, and ``TADD_IMPL(`` one of ``TADD``, so that they are recorded
+(``overlay/recorder/ptogen/launch.hpp``). Assembly of the device and its
 own headers (``pto/npu``), which the simulator stands in for, are left out. Comments and strings stay as they are, and
 every line keeps its number."""
 
@@ -48,8 +49,14 @@ def _device(text: str) -> str:
 def _elements(text: str) -> str:
     code = code_of(text)
     pieces, last = [], 0
-    for match in re.finditer(r"(?<![\w.>:])([A-Za-z_]\w*)\s*\.\s*(SetValue|GetValue)\s*(?=\()", code):
-        pieces += [text[last : match.start()], f"::ptogen::At({match[1]}).{match[2]}"]
+    element = r"(?<![\w.>:])([A-Za-z_]\w*)\s*\.\s*(SetValue|GetValue)\s*(?=\()"
+    inner = r"(?<=[;{}])\s*(T[A-Z0-9]+)(_IMPL)(?=\()"
+    for match in re.finditer(f"{element}|{inner}", code):
+        pieces.append(text[last : match.start()])
+        if match[3]:
+            pieces.append(text[match.start() : match.start(4)])
+        else:
+            pieces.append(f"::ptogen::At({match[1]}).{match[2]}")
         last = match.end()
     return "".join([*pieces, text[last:]])
 
@@ -114,6 +121,10 @@ def _callee(code: str, place: int) -> int | None:
                 break
             at -= 1
         at -= 1
+        while at >= 0 and code[at].isspace():
+            at -= 1
+    if at >= 0 and code[at] == ")":  # a macro that makes the name, such as CONCAT(run, CASE)
+        at = _opening(code, at) - 1
         while at >= 0 and code[at].isspace():
             at -= 1
     name = re.search(r"[A-Za-z_](?:[\w:]|##)*$", code[: at + 1])

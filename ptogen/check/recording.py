@@ -363,8 +363,8 @@ class Reader:
         NPUs take the number of lines from the tensor's shape and the length of a line from the tile's valid region.
         On a2a3 the next line in GM starts behind what was moved plus the tensor's own gap, so lines go astray where
         the two lengths differ (``pto/common/arch/memory/tload_common.hpp:54``, ``tstore_common.hpp:367``); on a5 it
-        starts at the stride (``pto/npu/a5/TLoad.hpp:44``). Tiles and tensors of other layouts than rows or columns
-        are moved as a whole."""
+        starts at the stride (``pto/npu/a5/TLoad.hpp:44``). Tiles and tensors of other layouts than rows or columns,
+        and of types that pack two elements into a byte (``float4_*x2_t``, ``a5/TStore.hpp:222``), move as a whole."""
         tile, loads = _tile(arg), name == "TLOAD"
         operand, pipe = ("dst", Pipe.MTE2) if loads else ("src", Pipe.MTE3)
         shape, stride, size = list(gm["sh"]), list(gm["st"]), gm["s"]
@@ -373,8 +373,9 @@ class Reader:
             shape[3], shape[4], stride[3], stride[4] = shape[4], shape[3], stride[4], stride[3]
             length, total, pitch = tile.valid_rows, tile.valid_cols, tile.rows
         outer = shape[0] * shape[1] * shape[2]
-        if gm["lay"] != (ND if tile.row_major else DN) or tile.boxed or min(shape) <= 0:
-            return Effects(pipe, (Access(operand, loads, tile.valid, sure=not tile.boxed),)), self._gm(
+        packed = "MXType" in arg["d"] and "Lb1" in arg["d"]
+        if gm["lay"] != (ND if tile.row_major else DN) or tile.boxed or packed or min(shape) <= 0:
+            return Effects(pipe, (Access(operand, loads, tile.valid, sure=not (tile.boxed or packed)),)), self._gm(
                 gm, not loads, [], sure=False
             )
         defects, step = (), stride[3]

@@ -219,6 +219,9 @@ def effects(name: str, platform: Platform, tiles: Mapping[str, TileArg]) -> Effe
             accesses.append(Access(operand, False, tile.valid, sure=sure))
         if name in CLEARS.get(platform.family, ()) and operand == "dst":
             accesses[-1] = Access(operand, True, tile.valid, sure=sure)
+        if name == "TGATHER" and len(tiles) == 2 and tile.size == 8 and operand == "dst" and platform.family == "a5":
+            # Rows of packed results follow one another, whatever the tile's own pitch (a5/TGather.hpp:279).
+            accesses[-1] = Access(operand, True, tile.whole, sure=False)
     events, sure_events = _events(name, platform, tuple(tiles.values()))
     # What is read is read before what is written.
     accesses.sort(key=lambda access: access.writes)

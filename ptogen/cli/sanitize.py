@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -201,5 +202,6 @@ def _one(
 
 
 def _platform(folder: Path) -> str | None:
-    parts = folder.resolve().parts
+    """As the path says, before symbolic links are followed: some platforms share the tests of another one."""
+    parts = (*folder.resolve().parts, *Path(os.path.abspath(folder)).parts)
     return next((FOLDERS[part] for part in reversed(parts) if part in FOLDERS), None)

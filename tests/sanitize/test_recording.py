@@ -36,9 +36,9 @@ def read(*lines, platform=A2A3):
     return Reader(platform, {}, {}, memory).trace(found[0])
 
 
-def codes(*lines) -> list[str]:
-    run, notes = read(*lines)
-    return sorted({finding.code for finding in (*check_trace(run, A2A3, declared=False), *notes)})
+def codes(*lines, platform=A2A3) -> list[str]:
+    run, notes = read(*lines, platform=platform)
+    return sorted({finding.code for finding in (*check_trace(run, platform, declared=False), *notes)})
 
 
 def gm(cols: int = 64):
@@ -66,6 +66,26 @@ def test_tscatter_writes_all_of_dst():
 def test_a_load_writes_the_pad_value_up_to_the_next_block(pad, cols, expected):
     flags = [put(MTE2, MTE3), take(MTE2, MTE3)]
     assert codes(op("TLOAD", tile(0, vc=cols, pad=pad), gm(cols)), *flags, store(0)) == expected
+
+
+def test_two_elements_in_a_byte_are_not_followed():
+    packed = "6MXTypeILi1ELi2ELi1ELb1EE"
+    memory = {"t": "gm", "at": 1 << 40, "bytes": 128}
+    tensor = {**gm(), "d": packed}
+    assert codes(memory, op("TLOAD", tile(0, dtype=packed), tensor), platform=PLATFORMS["a5"]) == []
+    assert codes(memory, op("TLOAD", tile(0), gm()), platform=PLATFORMS["a5"]) == ["PTG405"]
+
+
+def test_an_a5_packs_the_rows_that_tgather_takes_of_long_integers():
+    """The store takes them at the pitch of the packed rows, not of the tile (pto-isa's tgather)."""
+    flags = [put(V, MTE3), take(V, MTE3)]
+    made = tile(0, 24, 2, "int64", s=8, vc=12)
+    tensor = {**gm(), "s": 8, "sh": [1, 1, 1, 2, 12], "st": [24, 24, 24, 12, 1]}
+    lines = [op("TGATHER", made, tile(0x1000, 24, 2, "int64", s=8)), *flags]
+    lines.append(op("TSTORE", tensor, tile(0, 12, 2, "int64", s=8)))
+    kernel = [op("TEXPANDS", tile(0x1000, 96)), *lines]
+    assert codes(*kernel, platform=PLATFORMS["a5"]) == []
+    assert codes(*kernel[:1], {"t": "bar", "p": V, "pc": 1}, *kernel[1:]) == ["PTG431"]
 
 
 def test_an_intrinsic_of_the_device_is_named():

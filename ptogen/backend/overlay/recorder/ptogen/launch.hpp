@@ -94,6 +94,9 @@ void preload(Arguments&&...)
             __builtin_return_address(0), "\"t\":\"op\",\"n\":\"" #NAME "\",\"v\":[],\"a\":[]");                        \
     }
 PTOGEN_INTRINSIC(copy_cbuf_to_gm)
+PTOGEN_INTRINSIC(copy_cbuf_to_ubuf)
+PTOGEN_INTRINSIC(copy_gm_to_cbuf_align_v2)
+PTOGEN_INTRINSIC(create_cbuf_matrix)
 PTOGEN_INTRINSIC(set_nd_para)
 PTOGEN_INTRINSIC(set_mask_count)
 PTOGEN_INTRINSIC(vector_dup)
