@@ -50,8 +50,8 @@ def _elements(text: str) -> str:
     code = code_of(text)
     pieces, last = [], 0
     element = r"(?<![\w.>:])([A-Za-z_]\w*)\s*\.\s*(SetValue|GetValue)\s*(?=\()"
-    inner = r"(?<=[;{}])\s*(T[A-Z0-9]+)(_IMPL)(?=\()"
-    for match in re.finditer(f"{element}|{inner}", code):
+    inner = r"(?:^|(?<=[;{}]))[ \t]*(T[A-Z0-9]+)(_IMPL)(?=\()"
+    for match in re.finditer(f"{element}|{inner}", code, re.MULTILINE):
         pieces.append(text[last : match.start()])
         if match[3]:
             pieces.append(text[match.start() : match.start(4)])

@@ -77,7 +77,7 @@ def test_element_access_is_recorded():
 @pytest.mark.parametrize(
     ("text", "made"),
     [
-        ("b();\n    TADD_IMPL(c, a, b);", "b();\n    TADD(c, a, b);"),
+        ("b();\n#endif\n    TADD_IMPL(c, a, b);", "b();\n#endif\n    TADD(c, a, b);"),
         ("void TADD_IMPL(int a) {}", "void TADD_IMPL(int a) {}"),
     ],
 )

@@ -97,12 +97,15 @@ std::string Describe(T& value)
 #endif
         Put(text, "id", static_cast<long long>(reinterpret_cast<std::uintptr_t>(&value)));
     } else if constexpr (pto::is_conv_tile_v<U>) {
-        // As one row of bytes that may be touched: its dimensions are not followed.
+        // As one row that may be touched: its dimensions are not followed. bufferSize counts elements in some kernels and bytes in others.
         using Element = typename U::DType;
         text = "{\"k\":\"tile\",\"d\":\"";
         text += DtypeName<Element>();
         text += "\"";
-        constexpr auto count = static_cast<long long>(U::bufferSize);
+        long long count = 1;
+        for (int at = 0; at < U::totalDimCount; ++at) {
+            count *= value.GetShape(at);
+        }
         Put(text, "s", sizeof(Element));
         Put(text, "loc", static_cast<int>(U::Loc));
         Put(text, "at", OffsetIn(static_cast<const void*>(value.data())));
