@@ -26,9 +26,10 @@ test: $(READY) ## run the tests
 lint: $(READY) ## check the style of the Python code
 	$(BIN)/ruff check .
 
-bench: $(READY) ## measure what a start costs, and how fast matrices become suites
+bench: $(READY) ## measure what a start and sanitizing cost, and how fast matrices become suites
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/generation.py
+	$(BIN)/python benchmarks/sanitize.py
 
 generated: $(READY) ## render the suites of specs/*.yaml into generated/
 	$(BIN)/ptogen kernel $$(grep -L '^matrix:' specs/*.yaml) -o generated

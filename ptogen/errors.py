@@ -76,6 +76,7 @@ CODES: dict[str, str] = {
     "PTG506": "the program ended without a result",
     "PTG507": "there is nothing to check",
     "PTG508": "the cost model of the headers at hand does not compile",
+    "PTG509": "a call fits no function of the kernel",
 }
 
 
