@@ -75,6 +75,9 @@ CODES: dict[str, str] = {
     "PTG506": "the program ended without a result",
     "PTG507": "there is nothing to check",
     "PTG508": "the cost model of the headers at hand does not compile",
+    "PTG509": "a Dask cluster cannot be used",
+    "PTG510": "every worker that tried a piece of work was lost",
+    "PTG511": "the workers of a cluster have different compilers or headers",
 }
 
 

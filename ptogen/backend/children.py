@@ -11,13 +11,37 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
-_lock = threading.Lock()
-_running: set[subprocess.Popen[Any]] = set()
-_refusing = False
-
 
 class Interrupted(Exception):
     """The check is being ended, so nothing is started any more."""
+
+
+class _Family:
+    """The programs of one check: on a cluster, a process may be at several."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.running: set[subprocess.Popen[Any]] = set()
+        self.refusing = False
+
+    def end(self) -> None:
+        """Ends every program that runs, and starts no other."""
+        with self.lock:
+            self.refusing = True
+            for process in self.running:
+                if process.returncode is None:
+                    with suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+
+
+_families: list[_Family] = [_Family()]
+"""The first one is of threads that belong to no check."""
+
+_own = threading.local()
+
+
+def _family() -> _Family:
+    return getattr(_own, "family", _families[0])
 
 
 def start(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
@@ -26,11 +50,12 @@ def start(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
     Raises:
         Interrupted: while a check is being ended.
     """
-    with _lock:
-        if _refusing:
+    family = _family()
+    with family.lock:
+        if family.refusing:
             raise Interrupted
         process = subprocess.Popen(command, start_new_session=True, **options)
-        _running.add(process)
+        family.running.add(process)
     return process
 
 
@@ -43,8 +68,15 @@ def end(process: subprocess.Popen[Any]) -> None:
 
 def forget(process: subprocess.Popen[Any]) -> None:
     """Says that a program has ended and was waited for."""
-    with _lock:
-        _running.discard(process)
+    family = _family()
+    with family.lock:
+        family.running.discard(process)
+
+
+def end_all() -> None:
+    """Ends the programs of every check of this process; what they were started for fails."""
+    for family in list(_families):
+        family.end()
 
 
 @contextmanager
@@ -53,19 +85,14 @@ def pool(threads: int) -> Iterator[ThreadPoolExecutor]:
 
     Threads are waited for, and none of them starts another program.
     """
-    global _refusing
-    executor = ThreadPoolExecutor(threads)
+    family = _Family()
+    _families.append(family)
+    executor = ThreadPoolExecutor(threads, initializer=setattr, initargs=(_own, "family", family))
     try:
         yield executor
     except BaseException:
-        with _lock:
-            _refusing = True
-            for process in _running:
-                if process.returncode is None:
-                    with suppress(ProcessLookupError):
-                        os.killpg(process.pid, signal.SIGKILL)
+        family.end()
         raise
     finally:
         executor.shutdown(cancel_futures=True)
-        with _lock:
-            _refusing = False
+        _families.remove(family)
