@@ -14,13 +14,15 @@ from __future__ import annotations
 import hashlib
 import logging
 import pickle
+import signal
 import threading
 import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from functools import partial
+from contextlib import contextmanager, suppress
+from functools import cache, partial
 from itertools import islice
+from multiprocessing import resource_tracker
 from typing import Any, Protocol, TypeVar
 
 from ptogen import __version__
@@ -156,12 +158,12 @@ class Dask:
             if name == "distributed" or name.startswith("distributed."):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
         if self._address is None:
-            with dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}):
+            with _whole(), dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}):
                 self._cluster = distributed.LocalCluster(
                     n_workers=self._jobs,
                     threads_per_worker=1,
                     memory_limit=0,
-                    dashboard_address=None,
+                    scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},  # no fixed port
                     silence_logs=logging.CRITICAL,
                 )
         where = self._address or self._cluster.scheduler_address
@@ -205,6 +207,32 @@ class Dask:
             self._client.close()
         if self._cluster is not None:
             self._cluster.close()
+
+
+@contextmanager
+def _whole() -> Iterator[None]:
+    """Lets a cluster of our own start whole, while an interrupt waits.
+
+    A terminal sends it to the workers, too, but they inherit that it is blocked: it is us who ends them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in handlers:
+        signal.signal(number, lambda number, frame: came.append(number))
+    resource_tracker.ensure_running()  # would let the signal through, if it had to be started with the first worker
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 class DaskWorkers:
@@ -384,13 +412,18 @@ def _end_programs() -> None:
     children.end_all()
 
 
-def identity() -> dict[str, str]:
-    """What has to be the same on all machines, each with its version."""
+@cache
+def _installed() -> dict[str, str]:
     from importlib.metadata import version
 
     from ptogen.matrix.record import DEPENDENCIES, code_digest
 
-    return {"ptogen": __version__, **{name: version(name) for name in DEPENDENCIES}, "code": code_digest()[:12]}
+    return {**{name: version(name) for name in DEPENDENCIES}, "code": code_digest()[:12]}
+
+
+def identity() -> dict[str, str]:
+    """What has to be the same on all machines, each with its version."""
+    return {"ptogen": __version__, **_installed()}
 
 
 def _difference(worker: str, own: Mapping[str, str], other: Mapping[str, str] | BaseException) -> Diagnostic | None:

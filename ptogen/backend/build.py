@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -153,8 +152,8 @@ def _lines(command: Sequence[str], stop: Callable[[], bool]) -> Iterator[str]:
                     break
         finally:
             if process.poll() is None:
-                # At an interrupt Ninja ends its compilers and takes away what they have left half written.
-                process.send_signal(signal.SIGINT)
+                # Ninja then ends its compilers and takes away what they have left half written.
+                process.terminate()
 
 
 def _is_current(place: Place, key: str, toolchain: Toolchain) -> bool:

@@ -22,7 +22,11 @@ class Cluster:
         import distributed
 
         self.cluster = distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=None, silence_logs=logging.CRITICAL
+            n_workers=2,
+            threads_per_worker=1,
+            memory_limit=0,
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+            silence_logs=logging.CRITICAL,
         )
         self.client = distributed.Client(self.cluster, set_as_default=False)
 
