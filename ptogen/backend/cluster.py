@@ -116,7 +116,8 @@ def check(
     told: dict[Diagnostic, None] = {}
     hosts: dict[str, str] = {}
     try:
-        progress.line(f"giving {len(chosen)} suite{'s' * (len(chosen) != 1)} to {workers.jobs} workers")
+        many, jobs = len(chosen), workers.jobs
+        progress.line(f"giving {many} suite{'s' * (many != 1)} to {jobs} worker{'s' * (jobs != 1)}")
         progress.start(sum(len(cases) for _, cases in chosen))
         units = _units(tree, chosen, {manifest.key for manifest in served}, demands, select, workers)
         for _, answer in workers.completed(_check, units, lost=_lost):
@@ -205,9 +206,10 @@ def _module(demands: Demands) -> Any:
 def _check(unit: Unit) -> tuple[CheckReport, str, str]:
     """The report, the folder that its paths lie in, and the machine."""
     demands = unit.demands
-    tree = (cache.root() / "trees" / f"cluster-{unit.place}").resolve()
+    tree = (cache.root() / "trees" / f"{cpu_sim.LAID_OUT}{unit.place}").resolve()
     with cache.locked(tree):
         _lay_out(tree, unit.files)
+        os.utime(tree)
         found = headers.find(demands.pto_isa, allow_fetch=True)
         tools = toolchain.find(found, demands.compiler)
         with _room(demands.memory_bytes, [tree / path for path in unit.files if path.endswith("_kernel.cpp")]):
@@ -226,6 +228,7 @@ def _check(unit: Unit) -> tuple[CheckReport, str, str]:
 
 def _lay_out(tree: Path, files: Mapping[str, bytes]) -> None:
     """Makes the tree hold these files and nothing else; what is the same keeps its time, and is not built again."""
+    tree.mkdir(parents=True, exist_ok=True)
     for path in sorted(tree.rglob("*"), reverse=True):
         if path.is_dir() and not path.is_symlink():
             if not any(path.iterdir()):

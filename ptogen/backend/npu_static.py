@@ -171,14 +171,14 @@ def check(
     edited, unreadable = cpu_sim.look(tree, served)
     stop = suite_run.Stop(fail_fast)
     progress.line(f"giving {len(served)} suite{'s' * (len(served) != 1)} of {PLATFORM} to the cost model")
-    progress.start(sum(len(cases) for manifest, cases in chosen if manifest in served))
+    progress.start(sum(len(cases) for _, cases in chosen))
 
     def one(choice: tuple[Manifest, list[str]]) -> SuiteResult:
         manifest, cases = choice
         source = (tree / manifest.directory).resolve()
         job = Job(manifest, source, tuple(cases), model, toolchain.compiler, timeout)
         results = _results(job, unreadable.get(manifest.key), stop)
-        for case in cases if manifest in served else ():
+        for case in cases:
             progress.advance(manifest.key, case)
         facts = [str(manifest.suite[fact]) for fact in ("op", "platform", "mode", "test_suite")]
         result = SuiteResult(manifest.key, *facts, manifest.directory, results)

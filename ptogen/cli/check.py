@@ -178,9 +178,10 @@ def check(
     result = replace(merge(made), command=_command(ctx, places))
     for remark in remarks:
         show(remark)
-    _print(result, format_)
+    # First the files: what reads standard output may go away.
     for path in report_files:
         reports.write(result, path)
+    _print(result, format_)
     ctx.exit(int(result.exit_code))
 
 

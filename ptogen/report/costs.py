@@ -22,27 +22,37 @@ Row = tuple[str, ...]
 MakeTable = Callable[..., "Table"]
 
 
+Heads = list[tuple[str, str]]
+"""Name and justification of each column."""
+
+
 def table(report: CheckReport, make: MakeTable) -> Table | None:
-    """A row an instruction: of each case where there are few, else of each suite; None where there are no costs.
+    """The rows as a table; None where there are no costs.
 
     Args:
         report: of a check.
-        make: makes an empty table of (head, justification) columns.
+        make: makes an empty table of the heads.
     """
-    costed = [(suite, case) for suite, case in report.cases if case.costs]
-    if not costed:
+    heads, found = rows(report)
+    if not found:
         return None
+    made = make(*heads)
+    for row in found:
+        made.add_row(*row)
+    return made
+
+
+def rows(report: CheckReport) -> tuple[Heads, list[Row]]:
+    """A row an instruction, with its heads: of each case where there are few, else of each suite."""
+    costed = [(suite, case) for suite, case in report.cases if case.costs]
     few = len(costed) <= CASE_ROWS
-    rows = [row for pair in costed for row in _of_case(*pair)] if few else []
+    found = [row for pair in costed for row in _of_case(*pair)] if few else []
     for suite in report.suites if not few else ():
-        rows += _of_suite(suite)
+        found += _of_suite(suite)
     second = ("case", "left") if few else ("cycles a case", "right")
     heads = [("suite", "left"), ("instruction", "left"), ("calls", "right"), ("cycles", "right")]
     heads = [*heads[:1], second, *heads[1:]] if few else [*heads, second]
-    made = make(*heads, ("pipe", "left"), ("sum of the pipe", "right"))
-    for row in rows:
-        made.add_row(*row)
-    return made
+    return [*heads, ("pipe", "left"), ("sum of the pipe", "right")], found
 
 
 def lines(case: CaseResult) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ptogen import __version__
 from ptogen.render.environment import environment
-from ptogen.report import heatmap
+from ptogen.report import costs, heatmap
 from ptogen.report.heatmap import Place
 from ptogen.report.model import CaseResult, CheckReport, Outcome, SuiteResult, printable
 
@@ -146,6 +146,8 @@ def as_html(report: CheckReport) -> str:
         not_run=_reasons(report, Outcome.NOT_RUN),
         most_suites=MOST_SUITES,
         calls=_calls(report.suites),
+        costs=costs.rows(report),
+        meaning=costs.MEANING,
         seconds=[sum(case.seconds for case in suite.cases) for suite in report.suites],
         passed=[
             (suite.key, [case.name for case in suite.cases if case.outcome is Outcome.PASSED])

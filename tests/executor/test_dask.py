@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
+import filelock
 import numpy as np
 import pytest
 from small_trees import make_tree
@@ -171,6 +174,56 @@ def test_check_on_the_command_line(whole, suites, capsys):
     static = [*arguments, "--backend", "npu-static"]
     assert main([*static, "--select", "a5-*"]) == 2
     assert f"{suites}: error PTG507: no suite here is for a2a3" in capsys.readouterr().err
+
+
+def test_a_worker_lays_out_what_changed_only(tmp_path):
+    root = tmp_path / "tree"
+    clusters._lay_out(root, {"a/one": b"1", "a/two": b"2", "b/three": b"3"})
+    stamp = (root / "a/one").stat().st_mtime_ns
+    clusters._lay_out(root, {"a/one": b"1", "a/two": b"4"})
+    assert tree(root) == {"a/one": b"1", "a/two": b"4"} and not (root / "b").exists()
+    assert (root / "a/one").stat().st_mtime_ns == stamp
+
+
+def test_compilers_of_one_machine_keep_to_its_memory(tmp_path, monkeypatch):
+    monkeypatch.setenv("PTOGEN_CACHE", str(tmp_path))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    for given, places in ((1, 1), (1 << 40, 2), (None, 2)):
+        with clusters._room(given, []):
+            free = [filelock.FileLock(tmp_path / "compilers" / f"{number}.lock") for number in range(places)]
+            with pytest.raises(filelock.Timeout):
+                free[0].acquire(timeout=0)
+            for lock in free[1:]:
+                lock.acquire(timeout=0)
+                lock.release()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_our_own_cluster(tmp_path, headers, toolchain, number):
+    """While a task runs; SIGINT goes to the workers, too, as from a terminal."""
+    pids = tmp_path / "pids"
+    script = (
+        "import os, time\n"
+        f"open({str(pids) + '.new'!r}, 'w').write(f'{{os.getpid()}} {{os.getppid()}}')\n"
+        f"os.rename({str(pids) + '.new'!r}, {str(pids)!r})\n"
+        "time.sleep(60)\n"
+    )
+    root = make_tree(tmp_path / "tree", "sums", ["good"], edit=lambda suite: (suite / "gen_data.py").write_text(script))
+    command = [sys.executable, "-m", "ptogen", "check", str(root), "--executor", "dask", "-j", "1"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as run:
+        for _ in range(3000):
+            if pids.exists() or run.poll() is not None:
+                break
+            time.sleep(0.1)
+        if number == signal.SIGINT:
+            os.killpg(run.pid, number)
+        else:
+            run.send_signal(number)
+        _, said = run.communicate(timeout=60)
+    assert run.returncode == 130 and said.endswith("ptogen: interrupted\n") and "Traceback" not in said, said
+    for pid in map(int, pids.read_text().split()):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
 def test_a_first_failure_stops_the_rest(suites):

@@ -13,7 +13,7 @@ from ptogen import report as reports
 from ptogen.errors import Diagnostic
 from ptogen.report import heatmap
 from ptogen.report.html import GLYPHS, MOST_DETAILED, as_html
-from ptogen.report.model import Calls, CaseResult, CheckReport, DefectRow, Outcome, SuiteResult
+from ptogen.report.model import Calls, CaseResult, CheckReport, Cost, DefectRow, Outcome, SuiteResult
 
 VOID = {"meta", "br", "input", "link", "img", "hr"}
 
@@ -256,3 +256,14 @@ def test_nothing_failed():
 def test_the_ending_chooses_the_page(mixed, tmp_path):
     reports.write(mixed, tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == as_html(mixed)
+
+
+def test_cycles_are_a_table():
+    cost = Cost("TLOAD", 2, 1200, "PIPE_MTE2")
+    suite = suite_of(sort_case(2, 13, costs=(cost, Cost("TSORT32", 1, 78, "PIPE_V"))))
+    page = Page(as_html(replace(report_of(suite), backend="npu-static")))
+    assert "#cycles" in page.attributes("href") and "not a measurement" in page.text
+    cells = [text for _, text in page.cells]
+    at = cells.index("TLOAD")
+    assert cells[at - 2 : at + 5] == [suite.key, suite.cases[0].name, "TLOAD", "2", "1,200", "PIPE_MTE2", "1,200"]
+    assert "#cycles" not in Page(as_html(report_of(suite_of(sort_case(2, 13))))).attributes("href")
