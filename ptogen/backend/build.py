@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from ptogen.backend import cache, compile, project
+from ptogen.backend import cache, children, compile, project
 from ptogen.backend.project import Place
 from ptogen.backend.runtime import Kind, Runtime
 from ptogen.backend.toolchain import Toolchain
@@ -196,7 +196,7 @@ def _environment() -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if name not in dropped}
     environment.setdefault("CCACHE_SLOPPINESS", "pch_defines,time_macros,include_file_mtime,include_file_ctime")
     environment.setdefault("CCACHE_DEPEND", "1")
-    return environment | {"LC_ALL": "C.UTF-8"}
+    return environment | {"LC_ALL": "C.UTF-8", children.MARK: "1"}
 
 
 def _configure_fault(output: str) -> Diagnostic:

@@ -6,10 +6,15 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
+
+MARK = "PTOGEN_CHILD"
+"""Set in the environment of every program that a check starts."""
 
 
 class Interrupted(Exception):
@@ -51,10 +56,11 @@ def start(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
         Interrupted: while a check is being ended.
     """
     family = _family()
+    environment = {**(options.pop("env", None) or os.environ), MARK: "1"}
     with family.lock:
         if family.refusing:
             raise Interrupted
-        process = subprocess.Popen(command, start_new_session=True, **options)
+        process = subprocess.Popen(command, start_new_session=True, env=environment, **options)
         family.running.add(process)
     return process
 
@@ -77,6 +83,29 @@ def end_all() -> None:
     """Ends the programs of every check of this process; what they were started for fails."""
     for family in list(_families):
         family.end()
+
+
+def end_in(folder: Path) -> None:
+    """Ends what a check that was killed has left at work in a folder: it would go on writing there.
+
+    Nothing happens where the system does not say who is at work where.
+    """
+    for _ in range(500):
+        found = list(_at_work_in(os.path.realpath(folder)))
+        if not found:
+            return
+        for pid in found:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def _at_work_in(folder: str) -> Iterator[int]:
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"{os.readlink(entry / 'cwd')}/".startswith(f"{folder}/"):
+                if f"{MARK}=1".encode() in (entry / "environ").read_bytes().split(b"\0"):
+                    yield int(entry.name)
 
 
 @contextmanager

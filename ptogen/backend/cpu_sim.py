@@ -95,6 +95,7 @@ def check(
         return result
 
     with cache.locked(place.root), children.pool(1 if fail_fast else jobs) as pool:
+        children.end_in(place.root)
         place.root.mkdir(parents=True, exist_ok=True)
         os.utime(place.root)
         by_key = {manifest.key: (manifest, cases) for manifest, cases in chosen}

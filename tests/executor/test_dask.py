@@ -15,8 +15,8 @@ import pytest
 from small_trees import make_tree
 
 from ptogen import executor, output
+from ptogen.backend import children, cpu_sim
 from ptogen.backend import cluster as clusters
-from ptogen.backend import cpu_sim
 from ptogen.cli import main
 from ptogen.matrix import engine
 from ptogen.matrix.engine import Options, Watcher, generate
@@ -196,6 +196,22 @@ def test_compilers_of_one_machine_keep_to_its_memory(tmp_path, monkeypatch):
             for lock in free[1:]:
                 lock.acquire(timeout=0)
                 lock.release()
+
+
+def test_what_a_lost_worker_has_left_is_ended(tmp_path):
+    for name in ("a", "ab"):
+        (tmp_path / name / "deep").mkdir(parents=True)
+    left = children.start(["sleep", "60"], cwd=tmp_path / "a" / "deep")
+    beside = children.start(["sleep", "60"], cwd=tmp_path / "ab")
+    own = subprocess.Popen(["sleep", "60"], cwd=tmp_path / "a")  # of a person who looks around there
+    try:
+        children.end_in(tmp_path / "a")
+        assert left.wait(10) == -signal.SIGKILL and beside.poll() is None and own.poll() is None
+    finally:
+        for process in (left, beside, own):
+            process.kill()
+            process.wait()
+            children.forget(process)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
