@@ -144,10 +144,14 @@ class Dask:
         if self._client is None:
             self._connect()
         jobs = self._jobs or sum(self._client.nthreads().values())
-        return DaskWorkers(self._client, jobs, pickle.dumps((prepare, args)) if prepare else b"")
+        # A task waits at each worker, unless it were one more at work than was asked for.
+        most = jobs if self._address and self._jobs else 2 * jobs
+        return DaskWorkers(self._client, jobs, most, pickle.dumps((prepare, args)) if prepare else b"")
 
     def _connect(self) -> None:
         try:
+            import asyncio
+
             import dask
             import distributed
         except ImportError as error:
@@ -158,18 +162,22 @@ class Dask:
             if name == "distributed" or name.startswith("distributed."):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
         if self._address is None:
-            with _whole(), dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}):
-                self._cluster = distributed.LocalCluster(
-                    n_workers=self._jobs,
-                    threads_per_worker=1,
-                    memory_limit=0,
-                    scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},  # no fixed port
-                    silence_logs=logging.CRITICAL,
-                )
+            try:
+                with _whole(), dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}):
+                    self._cluster = distributed.LocalCluster(
+                        n_workers=self._jobs,
+                        threads_per_worker=1,
+                        memory_limit=0,
+                        scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},  # no fixed port
+                        silence_logs=logging.CRITICAL,
+                    )
+            except (OSError, RuntimeError) as error:
+                message = f"no Dask cluster can be started on this machine: {error}"
+                raise PtogenError(Diagnostic("PTG509", message, hint="do without --executor")) from error
         where = self._address or self._cluster.scheduler_address
         try:
             self._client = distributed.Client(self._cluster or where, timeout=SECONDS, set_as_default=False)
-        except (OSError, ValueError, ImportError) as error:
+        except (OSError, ValueError, ImportError, asyncio.TimeoutError) as error:
             message = f"no Dask scheduler answers at {where} within {SECONDS} s"
             cause: BaseException = error
             while cause.__cause__ is not None:
@@ -181,9 +189,11 @@ class Dask:
 
     def _inspect(self, where: str) -> None:
         """Every worker that is there has to have this ptogen."""
+        import asyncio
+
         try:
             self._client.wait_for_workers(1, timeout=SECONDS)
-        except TimeoutError:
+        except (TimeoutError, asyncio.TimeoutError):  # one and the same from Python 3.11 on
             message = f"the Dask scheduler at {where} has no worker, and none has joined within {SECONDS} s"
             hint = f"start some, each where ptogen is installed, with `dask worker {where}`"
             raise PtogenError(Diagnostic("PTG509", message, hint=hint)) from None
@@ -236,12 +246,20 @@ def _whole() -> Iterator[None]:
 
 
 class DaskWorkers:
-    """The workers of a cluster; see :class:`Workers`."""
+    """The workers of a cluster; see :class:`Workers`.
+
+    Args:
+        client: of the cluster.
+        jobs: how many tasks run at once.
+        most: how many are given to it at a time.
+        prepared: what :class:`_Prepared` holds.
+    """
 
     shares_files = False
 
-    def __init__(self, client: Any, jobs: int, prepared: bytes) -> None:
+    def __init__(self, client: Any, jobs: int, most: int, prepared: bytes) -> None:
         self.jobs = jobs
+        self._most = most
         self._client = client
         self._name = f"ptogen-{uuid.uuid4().hex}"
         # A task of its own: workers hand it on among themselves, and where it is lost Dask makes it again.
@@ -284,7 +302,7 @@ class DaskWorkers:
             return future
 
         try:
-            results.update([submit(task) for task in islice(rest, 2 * self.jobs)])
+            results.update([submit(task) for task in islice(rest, self._most)])
             for future in results:
                 task, _ = running.pop(future.key)
                 try:
@@ -295,7 +313,7 @@ class DaskWorkers:
                     yield task, result
                     del result
                 del future
-                results.update([submit(task) for task in islice(rest, 2 * self.jobs - len(running))])
+                results.update([submit(task) for task in islice(rest, self._most - len(running))])
             # A worker that goes casts doubt on all tasks that it had; alone, it shows which of them is to blame.
             for task in doubtful:
                 future = submit(task)

@@ -271,7 +271,7 @@ executor_option = click.option(
     show_default=True,
     callback=_executor,
     help="Who does the work: processes of this machine, a Dask cluster of them, or the one at ADDRESS, such as "
-    "tcp://host:8786.",
+    "tcp://host:8786. There, --jobs is for the tasks at work; default: a thread each.",
 )
 
 
