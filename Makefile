@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n 2
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint bench generated docs system clean
+.PHONY: help demo test lint bench generated docs mutants system clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -26,9 +26,10 @@ test: $(READY) ## run the tests
 lint: $(READY) ## check the style of the Python code
 	$(BIN)/ruff check .
 
-bench: $(READY) ## measure what a start costs, and how fast matrices become suites
+bench: $(READY) ## measure what a start and sanitizing cost, and how fast matrices become suites
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/generation.py
+	$(BIN)/python benchmarks/sanitize.py
 
 generated: $(READY) ## render the suites of specs/*.yaml into generated/
 	$(BIN)/ptogen kernel $$(grep -L '^matrix:' specs/*.yaml) -o generated
@@ -37,6 +38,10 @@ docs: $(READY) ## make the reference pages that come from the code
 	$(BIN)/python docs/codes.py > docs/codes.md
 	$(BIN)/python docs/documents.py > docs/documents.md
 	$(BIN)/python docs/readme.py
+
+mutants: $(READY) ## break every plan and kernel of specs/ in every way, and make docs/mutants.md
+	$(BIN)/python docs/mutants.py > docs/mutants.md.new
+	mv docs/mutants.md.new docs/mutants.md
 
 clean: ## remove what `make` built, the environment included
 	rm -rf $(VENV) build dist

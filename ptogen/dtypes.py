@@ -24,6 +24,9 @@ class Dtype:
     ctype: str
     is_float: bool = False
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __str__(self) -> str:
         return self.name
 

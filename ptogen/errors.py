@@ -64,6 +64,7 @@ CODES: dict[str, str] = {
     "PTG423": "an event id is set again before it was waited for",
     "PTG424": "an event id or pipe that the platform does not have, or that an instruction uses inside",
     "PTG431": "bytes are read that nobody wrote",
+    "PTG432": "bytes of an input that no step uses",
     "PTG441": "an instruction would run into a defect of its header",
     "PTG442": "an instruction that the checkers do not know",
     "PTG451": "a recording is incomplete",
@@ -75,9 +76,10 @@ CODES: dict[str, str] = {
     "PTG506": "the program ended without a result",
     "PTG507": "there is nothing to check",
     "PTG508": "the cost model of the headers at hand does not compile",
-    "PTG509": "a Dask cluster cannot be used",
-    "PTG510": "every worker that tried a piece of work was lost",
-    "PTG511": "the workers of a cluster have different compilers or headers",
+    "PTG509": "a call fits no function of the kernel",
+    "PTG521": "a Dask cluster cannot be used",
+    "PTG522": "every worker that tried a piece of work was lost",
+    "PTG523": "the workers of a cluster have different compilers or headers",
 }
 
 

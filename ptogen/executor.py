@@ -72,7 +72,7 @@ class Workers(Protocol):
             lost: gives the result of a task that is given up; without it that is an error.
 
         Raises:
-            PtogenError: PTG509 where the cluster fails, PTG510 where a task is given up; and what ``work`` raises.
+            PtogenError: PTG521 where the cluster fails, PTG522 where a task is given up; and what ``work`` raises.
         """
 
     def close(self) -> None:
@@ -92,7 +92,7 @@ class Executor(Protocol):
         """Workers, in each of whose processes ``prepare(*args)`` is called before their first task.
 
         Raises:
-            PtogenError: PTG509 where the cluster cannot be used.
+            PtogenError: PTG521 where the cluster cannot be used.
         """
 
     def __enter__(self) -> Executor: ...
@@ -156,7 +156,7 @@ class Dask:
             import distributed
         except ImportError as error:
             message = f"--executor dask needs the Python package distributed: {error}"
-            raise PtogenError(Diagnostic("PTG509", message, hint="pip install 'ptogen[distributed]'")) from None
+            raise PtogenError(Diagnostic("PTG521", message, hint="pip install 'ptogen[distributed]'")) from None
         for name in list(logging.root.manager.loggerDict):
             # Lost workers are told of by us, in our words, if they matter in the end.
             if name == "distributed" or name.startswith("distributed."):
@@ -173,7 +173,7 @@ class Dask:
                     )
             except (OSError, RuntimeError) as error:
                 message = f"no Dask cluster can be started on this machine: {error}"
-                raise PtogenError(Diagnostic("PTG509", message, hint="do without --executor")) from error
+                raise PtogenError(Diagnostic("PTG521", message, hint="do without --executor")) from error
         where = self._address or self._cluster.scheduler_address
         try:
             self._client = distributed.Client(self._cluster or where, timeout=SECONDS, set_as_default=False)
@@ -184,7 +184,7 @@ class Dask:
                 cause = cause.__cause__
             details = (getattr(cause, "strerror", None) or str(cause) or type(cause).__name__,)
             hint = "start one with `dask scheduler`, which prints its address, and workers with `dask worker ADDRESS`"
-            raise PtogenError(Diagnostic("PTG509", message, details=details, hint=hint)) from None
+            raise PtogenError(Diagnostic("PTG521", message, details=details, hint=hint)) from None
         self._inspect(where)
 
     def _inspect(self, where: str) -> None:
@@ -196,7 +196,7 @@ class Dask:
         except (TimeoutError, asyncio.TimeoutError):  # one and the same from Python 3.11 on
             message = f"the Dask scheduler at {where} has no worker, and none has joined within {SECONDS} s"
             hint = f"start some, each where ptogen is installed, with `dask worker {where}`"
-            raise PtogenError(Diagnostic("PTG509", message, hint=hint)) from None
+            raise PtogenError(Diagnostic("PTG521", message, hint=hint)) from None
         own = identity()
         try:
             found = self._client.run(identity, on_error="return")
@@ -340,7 +340,7 @@ class DaskWorkers:
             kind, value = pickle.loads(zlib.decompress(future.result()))
         except (CancelledError, Cancelled):
             message = f"the connection to the Dask scheduler at {self._client.scheduler.address} was lost"
-            raise PtogenError(Diagnostic("PTG509", message, hint="run the same command again")) from None
+            raise PtogenError(Diagnostic("PTG521", message, hint="run the same command again")) from None
         if kind == "faults":
             raise PtogenError(value)
         return value
@@ -448,17 +448,17 @@ def _difference(worker: str, own: Mapping[str, str], other: Mapping[str, str] | 
     """What keeps a worker from doing our work."""
     hint = "install there what is installed here"
     if isinstance(other, BaseException):
-        return Diagnostic("PTG509", f"the worker {worker} cannot import ptogen: {other}", hint=hint)
+        return Diagnostic("PTG521", f"the worker {worker} cannot import ptogen: {other}", hint=hint)
     if own == other:
         return None
     names = [name for name in own if own[name] != other.get(name)]
     parts = [f"{name} {other.get(name, 'missing')} and not {own[name]}" for name in names]
     if names == ["code"]:
         parts = [f"other code of ptogen {__version__} ({other['code']} and not {own['code']})"]
-    return Diagnostic("PTG509", f"the worker {worker} has {', '.join(parts)}", hint=hint)
+    return Diagnostic("PTG521", f"the worker {worker} has {', '.join(parts)}", hint=hint)
 
 
 def _given_up(error: Any) -> Diagnostic:
     message = f"every worker that tried was lost, the last one, {error.last_worker.address}, with this work alone"
     hint = "look whether the workers have enough memory"
-    return Diagnostic("PTG510", message, hint=hint)
+    return Diagnostic("PTG522", message, hint=hint)

@@ -96,7 +96,7 @@ class Manifest:
             "cases": [dict(case) for case in self.cases],
             "files": dict(self.files),
         }
-        return json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        return _indented(data) + "\n"
 
     @classmethod
     def of(cls, suite: RenderedSuite) -> Manifest:
@@ -284,6 +284,21 @@ def _json(text: bytes) -> dict[str, Any]:
     return data
 
 
+def _indented(value: Any, margin: str = "\n") -> str:
+    """``json.dumps`` with ``indent=2`` and ``sort_keys``, not ``ensure_ascii``; that takes several times as long."""
+    inner = margin + "  "
+    if isinstance(value, dict) and value:
+        items = [f"{_indented(key)}: {_indented(item, inner)}" for key, item in sorted(value.items())]
+        return f"{{{inner}{f',{inner}'.join(items)}{margin}}}"
+    if isinstance(value, (list, tuple)) and value:
+        items = [_indented(item, inner) for item in value]
+        return f"[{inner}{f',{inner}'.join(items)}{margin}]"
+    return _encode(value)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -362,31 +377,35 @@ class _Look:
     def __init__(self, out: Path) -> None:
         self.out = out
         self.links: list[str] = []
+        self._folders: set[str] = set()
         if out.exists() and not out.is_dir():
             raise NotADirectoryError(20, "this is a file and not a directory", str(out))
 
     def text(self, path: str) -> bytes | None:
         """The bytes at ``path``, None where nothing stands there; symbolic links are noted and not followed."""
-        place = self.out
         parts = path.split("/")
-        for depth, part in enumerate(parts, 1):
-            place = place / part
+        for depth in range(1, len(parts) + 1):
+            below = "/".join(parts[:depth])
+            if below in self._folders:
+                continue
+            place = os.path.join(self.out, below)
             try:
-                mode = place.lstat().st_mode
+                mode = os.lstat(place).st_mode
             except FileNotFoundError:
                 return None
             if stat.S_ISLNK(mode):
-                link = "/".join(parts[:depth])
-                if link not in self.links:
-                    self.links.append(link)
+                if below not in self.links:
+                    self.links.append(below)
                 return None
             if depth < len(parts):
                 if not stat.S_ISDIR(mode):
-                    raise NotADirectoryError(20, "a file stands where a directory is needed", str(place))
+                    raise NotADirectoryError(20, "a file stands where a directory is needed", place)
+                self._folders.add(below)
             elif not stat.S_ISREG(mode):
-                raise IsADirectoryError(21, "something stands there that is not a regular file", str(place))
+                raise IsADirectoryError(21, "something stands there that is not a regular file", place)
         try:
-            return place.read_bytes()
+            with open(place, "rb") as file:
+                return file.read()
         except FileNotFoundError:  # gone since: another ptogen is at work
             return None
 

@@ -50,6 +50,9 @@ class Platform:
     event_ids: int = 8
     ub_most: int | None = None
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __str__(self) -> str:
         return self.name
 

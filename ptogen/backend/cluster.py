@@ -101,7 +101,7 @@ def check(
         ended: told of each suite as soon as the result of its unit is here.
 
     Raises:
-        PtogenError: PTG507 where nothing is there to check, PTG509 where the cluster cannot be used; and what keeps a
+        PtogenError: PTG507 where nothing is there to check, PTG521 where the cluster cannot be used; and what keeps a
             worker from checking anything, such as PTG502, if it has no compiler.
     """
     started = time.monotonic()
@@ -337,4 +337,4 @@ def _differing(hosts: Mapping[str, str]) -> Iterator[Diagnostic]:
     if len(ways) > 1:
         details = tuple(sorted(f"{way} (such as on {host})" for way, host in ways.items()))
         message = "the workers of the cluster have different compilers or headers"
-        yield Diagnostic("PTG511", message, details=details, severity="note")
+        yield Diagnostic("PTG523", message, details=details, severity="note")

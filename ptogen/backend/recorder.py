@@ -17,8 +17,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ptogen.backend import cache, compile
+from ptogen.backend import cache, compile, driver
 from ptogen.backend.compile import Compiler
+from ptogen.backend.driver import Call
 from ptogen.backend.headers import Headers
 from ptogen.backend.rewrite import rewrite
 from ptogen.errors import Diagnostic, Position, PtogenError
@@ -147,7 +148,8 @@ def prepare(headers: Headers, compiler: Compiler, computed: bool, npu: bool, pro
             header.write_text(HEADER, encoding="utf-8")
             clang = compiler.kind == "clang"
             made = f"{header}.{'pch' if clang else 'gch'}"
-            stamp = ["-Xclang", "-fno-pch-timestamp"] if clang else []
+            # Templates of GoogleTest and of the library that every file would instantiate are instantiated here.
+            stamp = ["-Xclang", "-fno-pch-timestamp", "-fpch-instantiate-templates"] if clang else []
             for job in (
                 [*stamp, "-x", "c++-header", str(header), "-o", made],
                 ["-c", str(RECORDER / "ptogen_host.cpp"), "-o", str(folder / "host.o")],
@@ -188,25 +190,36 @@ def record(
     aicore: int = 220,
     select: str | None = None,
     progress: Callable[[str], None] = lambda line: None,
+    calls: Sequence[Call] = (),
 ) -> Recording:
     """Compiles ``files`` of ``folder`` and runs their tests.
 
     ``aicore`` is what the device compiler has as ``__CCE_AICORE__``: 220 on a2a3, 310 on a5; 0 for a kernel of the
-    simulator itself.
+    simulator itself. ``calls`` become the tests of the first file, which then needs no host program.
 
     Raises:
-        PtogenError: PTG505 where they do not build, PTG507 where no test is selected.
+        PtogenError: PTG505 where they do not build, PTG507 where no test is selected, PTG509 where a call fits no
+            function.
     """
-    place = cache.root() / "recordings" / cache.digest(str(folder.resolve()), *map(str, files), str(headers.include))
+    text = files[0].read_text(encoding="utf-8", errors="surrogateescape") if calls else ""
+    chosen = [call for call in calls if call.is_selected(select)]
+    tests_of_calls = driver.source(chosen, text) if chosen else ""
+    place = (
+        cache.root()
+        / "recordings"
+        / cache.digest(str(folder.resolve()), *map(str, files), str(headers.include), *map(str, calls))
+    )
     with cache.locked(place):
         shutil.rmtree(place, ignore_errors=True)
         (place / "bin").mkdir(parents=True)
         reason = ""
         for computed in (True, False):
             layer = prepare(headers, compiler, computed, bool(aicore), progress)
-            output = _build(place, folder, files, layer, compiler, aicore)
+            output = _build(place, folder, files, layer, compiler, aicore, tests_of_calls)
             if output is None:
                 break
+            if chosen and (number := driver.misfit(output)):
+                raise PtogenError(_misfit(files[0], text, chosen[number - 1], output))
             if computed:
                 reason = (compile.first_errors(output, 1) or ("",))[0]
         if output is not None:
@@ -216,15 +229,38 @@ def record(
                 Diagnostic("PTG505", "the kernel does not build for recording", _place(details, folder), details)
             )
         tests = _tests(place, select)
+        if calls:
+            own = {f"{call.suite}.{call.case}" for call in chosen}
+            tests = [test for test in tests if test in own]
+        if not tests and select:
+            raise PtogenError(Diagnostic("PTG507", f"no test matches {select!r}", Position(str(folder))))
         if not tests:
-            raise PtogenError(
-                Diagnostic(
-                    "PTG507", f"no test matches {select!r}" if select else "there are no tests", Position(str(folder))
-                )
-            )
-        _generate(place, folder)
+            raise PtogenError(_no_tests(folder, files))
+        if not calls:
+            _generate(place, folder)
         lines, cases = _cases(place, tests)
         return Recording(tuple(lines), place / "bin" / "program", tuple(cases), computed, reason)
+
+
+def _misfit(file: Path, text: str, call: Call, output: str) -> Diagnostic:
+    """PTG509, with the functions that are there."""
+    base = call.function.partition("<")[0].strip()
+    known = {one.name for one in driver.functions(text)}
+    message = f"no function fits the call {call}"
+    if base.split("::")[-1] not in known:
+        message = f"it has no function {base}, which {call} calls"
+    hint = "give the tensors and scalars in the order of the parameters; a stream at the end is passed by itself"
+    return Diagnostic("PTG509", message, Position(str(file)), driver.listing(text), hint)
+
+
+def _no_tests(folder: Path, files: Sequence[Path]) -> Diagnostic:
+    """PTG507 for a file without tests: what would drive it."""
+    if len(files) != 1:
+        return Diagnostic("PTG507", "there are no tests", Position(str(folder)))
+    text = files[0].read_text(encoding="utf-8", errors="replace")
+    hint = "give --call 'FUNCTION(float32[2,13], ...)', tensors in the order of its parameters, or --spec SPEC.yaml"
+    message = "nothing says how to call the kernel"
+    return Diagnostic("PTG507", message, Position(str(files[0])), driver.listing(text), hint)
 
 
 def _place(details: Sequence[str], folder: Path) -> Position:
@@ -236,9 +272,15 @@ def _place(details: Sequence[str], folder: Path) -> Position:
 
 
 def _build(
-    place: Path, folder: Path, files: Sequence[Path], layer: Layer, compiler: Compiler, aicore: int
+    place: Path,
+    folder: Path,
+    files: Sequence[Path],
+    layer: Layer,
+    compiler: Compiler,
+    aicore: int,
+    tests_of_calls: str = "",
 ) -> str | None:
-    """The compiler's output where it fails.
+    """The compiler's output where it fails. ``tests_of_calls`` is put behind the first file.
 
     Parts of some kernels stand under ``#ifdef __CCE_AICORE__``; the headers, which ask for it as well, are precompiled.
     """
@@ -252,6 +294,9 @@ def _build(
     for number, file in enumerate(files):
         target = place / f"{number}.o"
         copy = _copy(file, place, f"#define __CCE_AICORE__ {aicore}\n" if aicore and file.name != "main.cpp" else "")
+        if tests_of_calls and not number:
+            with copy.open("a", encoding="utf-8", errors="surrogateescape") as stream:
+                stream.write(tests_of_calls)
         output = _run([*compiler.command, *layer.options, *where, "-c", str(copy), "-o", str(target)])
         if output is not None:
             return output

@@ -1,8 +1,10 @@
-"""The two things of a device source that a host compiler does not read, changed in a copy: launches and element access.
+"""What a host compiler does not read of a device source, and element access, changed in a copy.
 
 ``kernel<<<blocks, l2, stream>>>(arguments)`` becomes a call of ``ptogen::Launch``, ``tile.SetValue(`` one through
-``ptogen::At(tile)``, so that it is recorded (``overlay/recorder/ptogen/launch.hpp``). Comments and strings stay as
-they are, and every line keeps its number."""
+``ptogen::At(tile)``, and ``TADD_IMPL(`` one of ``TADD``, so that they are recorded
+(``overlay/recorder/ptogen/launch.hpp``). Assembly of the device and its
+own headers (``pto/npu``), which the simulator stands in for, are left out. Comments and strings stay as they are, and
+every line keeps its number."""
 
 from __future__ import annotations
 
@@ -12,11 +14,11 @@ OPENING = {"(": ")", "[": "]", "{": "}"}
 
 
 def rewrite(text: str) -> str:
-    """The text with launches and element access changed."""
-    return _launches(_elements(text))
+    """The text with launches and element access changed, and without what only the device has."""
+    return _launches(_elements(_device(text)))
 
 
-def _code(text: str) -> str:
+def code_of(text: str) -> str:
     """The text with the inside of comments, strings and character literals blanked, the same length."""
     out = list(text)
 
@@ -31,18 +33,37 @@ def _code(text: str) -> str:
     return "".join(out)
 
 
-def _elements(text: str) -> str:
-    code = _code(text)
+def _device(text: str) -> str:
+    code = code_of(text)
     pieces, last = [], 0
-    for match in re.finditer(r"(?<![\w.>:])([A-Za-z_]\w*)\s*\.\s*(SetValue|GetValue)\s*(?=\()", code):
-        pieces += [text[last : match.start()], f"::ptogen::At({match[1]}).{match[2]}"]
+    pattern = r"\basm\b(?:\s+volatile\b)?\s*(\()|^[ \t]*#[ \t]*include[ \t]*<pto/npu/[^>\n]*>"
+    for match in re.finditer(pattern, code, re.MULTILINE):
+        end = _matching(code, match.end(), ")") if match[1] else match.end()
+        if end is not None:
+            left_out = text[match.start() : end + bool(match[1])]
+            pieces += [text[last : match.start()], "\n" * left_out.count("\n")]
+            last = match.start() + len(left_out)
+    return "".join([*pieces, text[last:]])
+
+
+def _elements(text: str) -> str:
+    code = code_of(text)
+    pieces, last = [], 0
+    element = r"(?<![\w.>:])([A-Za-z_]\w*)\s*\.\s*(SetValue|GetValue)\s*(?=\()"
+    inner = r"(?:^|(?<=[;{}]))[ \t]*(T[A-Z0-9]+)(_IMPL)(?=\()"
+    for match in re.finditer(f"{element}|{inner}", code, re.MULTILINE):
+        pieces.append(text[last : match.start()])
+        if match[3]:
+            pieces.append(text[match.start() : match.start(4)])
+        else:
+            pieces.append(f"::ptogen::At({match[1]}).{match[2]}")
         last = match.end()
     return "".join([*pieces, text[last:]])
 
 
 def _launches(text: str) -> str:
     while True:
-        code = _code(text)
+        code = code_of(text)
         place = code.find("<<<")
         while place >= 0:
             found = _launch(text, code, place)
@@ -100,6 +121,10 @@ def _callee(code: str, place: int) -> int | None:
                 break
             at -= 1
         at -= 1
+        while at >= 0 and code[at].isspace():
+            at -= 1
+    if at >= 0 and code[at] == ")":  # a macro that makes the name, such as CONCAT(run, CASE)
+        at = _opening(code, at) - 1
         while at >= 0 and code[at].isspace():
             at -= 1
     name = re.search(r"[A-Za-z_](?:[\w:]|##)*$", code[: at + 1])

@@ -16,7 +16,7 @@ def corecheck(blocks: Mapping[int, Trace]) -> list[Finding]:
     It knows no barrier between cores, so it is for launches without one.
     """
     segments = Segments(event for run in blocks.values() for event in run.events)
-    seen: dict[tuple[tuple[str, int], bool], dict[int, tuple[Event, Touch]]] = {}
+    seen: dict[tuple[int, bool], dict[int, tuple[Event, Touch]]] = {}
     findings: dict[tuple[str, str, str], Finding] = {}
     for block, run in blocks.items():
         for event in run.events:

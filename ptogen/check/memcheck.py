@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from ptogen.check.finding import ByteRange, Finding
-from ptogen.check.shadow import Segments
 from ptogen.check.trace import UB, Buffer, Event, Touch, Trace
 from ptogen.errors import Position
 from ptogen.platforms import UB_BLOCK_BYTES
@@ -281,9 +280,9 @@ def _meet(one: list[Life], two: list[Life]) -> bool:
 
 def _lost(trace: Trace) -> dict[frozenset[str], Finding]:
     """Values that a step reads through one tile after they were overwritten through another that is no view of it."""
-    segments = Segments(trace.events)
-    owner: dict[tuple[str, int], tuple[str, Event]] = {}
-    wrote: dict[tuple[str, int], set[str]] = {}
+    segments = trace.segments
+    owner: dict[int, tuple[str, Event]] = {}
+    wrote: dict[int, set[str]] = {}
     findings: dict[frozenset[str], Finding] = {}
     for event in trace.events:
         for touch in event.touches:
@@ -328,16 +327,13 @@ def _operands(trace: Trace, lost: dict[frozenset[str], Finding]) -> dict[frozens
             if pair in findings or pair in lost or not pair & written:
                 continue
             left, right = trace.buffers.get(one), trace.buffers.get(two)
-            if (
-                left is None
-                or right is None
-                or left.start == right.start
-                or left.start >= right.end
-                or right.start >= left.end
-            ):
+            if left is None or right is None or left.start >= right.end or right.start >= left.end:
                 continue
             scratch = any(operand == "tmp" for operand, name in event.tiles if name in pair)
             touched = _collide(event, one, two) and (scratch or not event.buffered)
+            # At one address an instruction works in place: not in its own scratch, nor where it writes before it reads.
+            if left.start == right.start and not (touched and (scratch or _destroys(event, pair))):
+                continue
             shared = min(left.end, right.end) - max(left.start, right.start)
             message = f"{left.range} and {right.range} overlap in {shared:,} B, and {event.label} writes one of them"
             if not touched:
@@ -368,6 +364,21 @@ def _collide(event: Event, one: str, two: str) -> bool:
                 if left.region.start < right.region.end and right.region.start < left.region.end:
                     return True
     return False
+
+
+def _destroys(event: Event, pair: frozenset[str]) -> bool:
+    """Whether a step writes bytes through one of two tiles and then reads them through the other."""
+    own = [touch for touch in event.touches if touch.memory == UB and touch.sure and touch.name in pair]
+    return any(
+        write.writes
+        and not read.writes
+        and read.defined
+        and read.name != write.name
+        and read.region.start < write.region.end
+        and write.region.start < read.region.end
+        for place, write in enumerate(own)
+        for read in own[place + 1 :]
+    )
 
 
 def _scratch(trace: Trace, lives: dict[str, list[Life]]) -> list[Finding]:

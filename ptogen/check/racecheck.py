@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ptogen.check.finding import ByteRange, Finding
 from ptogen.check.replay import Issued, Replay
-from ptogen.check.shadow import Segments
 from ptogen.check.trace import Touch, Trace
 from ptogen.platforms import Pipe
 
@@ -23,22 +22,27 @@ def racecheck(trace: Trace, replay: Replay, in_order: frozenset[Pipe] = frozense
     ``in_order`` are the pipes whose steps see each other's results without a barrier; PIPE_S is one in any case.
     """
     ordered = in_order | {Pipe.S}
-    segments = Segments(trace.events)
-    latest: dict[tuple[tuple[str, int], bool], dict[Pipe, tuple[Issued, Touch]]] = {}
+    segments = trace.segments
+    written: dict[int, dict[Pipe, tuple[Issued, Touch]]] = {}
+    read: dict[int, dict[Pipe, tuple[Issued, Touch]]] = {}
     findings: dict[tuple[str, str, str], Finding] = {}
     for issued in replay.issued:
-        for touch in issued.event.touches:
-            if not touch.sure:
-                continue
-            for segment in segments.of(touch):
-                for writes in (True, False) if touch.writes else (True,):
-                    for pipe, (other, touched) in latest.get((segment, writes), {}).items():
-                        if other.place > issued.known[pipe] and not (pipe is issued.event.pipe and pipe in ordered):
-                            _add(findings, segments.range(segment), (other, touched), (issued, touch))
-        for touch in issued.event.touches:
-            if touch.sure:
-                for segment in segments.of(touch):
-                    latest.setdefault((segment, touch.writes), {})[issued.event.pipe] = issued, touch
+        known, own = issued.known, issued.event.pipe
+        touches = [(touch, segments.of(touch)) for touch in issued.event.touches if touch.sure]
+        for touch, covered in touches:
+            for segment in covered:
+                for latest in (written, read) if touch.writes else (written,):
+                    if segment in latest:
+                        for pipe, (other, touched) in latest[segment].items():
+                            if other.place > known[pipe] and not (pipe is own and pipe in ordered):
+                                _add(findings, segments.range(segment), (other, touched), (issued, touch))
+        for touch, covered in touches:
+            latest, entry = written if touch.writes else read, (issued, touch)
+            for segment in covered:
+                if segment in latest:
+                    latest[segment][own] = entry
+                else:
+                    latest[segment] = {own: entry}
     return list(findings.values())
 
 

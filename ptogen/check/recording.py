@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
 from ptogen.check import roles, source
-from ptogen.check.finding import Finding
+from ptogen.check.finding import ByteRange, Finding
 from ptogen.check.trace import UB, Buffer, Event, Touch, Trace, touches_of
 from ptogen.dtypes import DTYPES
 from ptogen.errors import Position
@@ -117,6 +117,16 @@ def _tensor_names(launch: dict[str, Any]) -> dict[int, str]:
     return names
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """A TASSIGN of a tile: its name in the source, its bytes in UB and the place."""
+
+    name: str
+    start: int
+    end: int
+    position: Position | None
+
+
 @dataclass
 class Reader:
     """Turns the steps of one core into a trace.
@@ -139,7 +149,9 @@ class Reader:
         self._objects: dict[int, tuple[str, str]] = {}
         self._notes: dict[tuple[str, str], Finding] = {}
         self._last: Position | None = None
-        events = [event for line in core.lines if (event := self._event(line)) is not None]
+        self._placed: dict[tuple[int, str], _Placed] = {}
+        self._used: set[tuple[int, str]] = set()
+        events = [event for line in core.lines for event in self._events(line)]
         if core.cut:
             message = f"only the first {core.cut:,} steps of {core.test} were recorded and judged"
             self._notes["", "cut"] = Finding("PTG451", message, severity="note", hint="sanitize a smaller case")
@@ -153,7 +165,49 @@ class Reader:
             self.platform.ub_bytes,
             self.platform.ub_most or self.platform.ub_bytes,
         )
-        return run, list(self._notes.values())
+        return run, [*self._notes.values(), *self._unused(buffers)]
+
+    def _place(
+        self, args: Sequence[dict[str, Any]], values: Sequence[Any], written: Sequence[str], position: Position | None
+    ) -> None:
+        """Remembers where a tile is put: the address is an argument, or a template argument."""
+        tile = args[0]
+        at = args[1]["v"] if len(args) > 1 and args[1]["k"] == "num" else next(iter(values), None)
+        if at is not None and tile["loc"] == VEC and written:
+            end = at + tile["r"] * tile["c"] * tile["s"]
+            self._placed[tile["id"], written[0]] = _Placed(written[0], at, end, position)
+
+    def _use(self, args: Sequence[dict[str, Any]]) -> None:
+        self._used.update((arg["id"], self._objects.get(arg["id"], ("", ""))[0]) for arg in args if arg["k"] == "tile")
+
+    def _unused(self, buffers: Mapping[str, Buffer]) -> Iterable[Finding]:
+        """Notes for tiles that are placed over one that is used, and are not used themselves."""
+        seen = set()
+        names = {name for _, name in self._used}
+        for one in self._placed.values():
+            if one.name in names:
+                continue
+            for two in buffers.values():
+                key = (one.name, one.position, two.name)
+                if one.start < two.end and two.start < one.end and key not in seen:
+                    seen.add(key)
+                    mine, other = ByteRange(one.name, UB, one.start, one.end), two.range
+                    message = f"{mine} is placed over {other}, and no step uses it"
+                    hint = "leave it out, or place it where it is free"
+                    positions = (one.position,) if one.position else ()
+                    yield Finding("PTG403", message, (mine, other), hint=hint, severity="note", positions=positions)
+
+    def _events(self, line: dict[str, Any]) -> list[Event]:
+        """The step, and the flags that it surely uses by itself."""
+        event = self._event(line)
+        if event is None:
+            return []
+        events = [event]
+        for one, two, number in roles.handshakes(line["n"], self.platform, line["a"]) if line["t"] == "op" else ():
+            flag = (one, two, number)
+            events.append(Event(event.label, one, flag=flag, sets=True, position=event.position))
+            events.append(Event(event.label, two, flag=flag, waits=True, position=event.position))
+        return events
 
     def _event(self, line: dict[str, Any]) -> Event | None:
         position = self.where.get(line["pc"])
@@ -189,6 +243,9 @@ class Reader:
         written = source.arguments(position, name) if position else ()
         if name == "TASSIGN" and args[0]["k"] == "tile":
             self._objects[args[0]["id"]] = (written[0] if written else "", position.file if position else "")
+            self._place(args, line["v"], written, position)
+        else:
+            self._use(args)
         if name in roles.SILENT:
             return None
         if name in ("SetValue", "GetValue"):
@@ -219,6 +276,11 @@ class Reader:
             found = _unknown(names, [_tile(arg) for arg, _ in pairs])
         elif name in ("TLOAD", "TSTORE") and len(pairs) == len(tensors) == 1:
             found, moved = self._move(name, pairs[0][0], tensors[0][0])
+        elif (name, len(args)) in (("SetValue", 3), ("GetValue", 2)) and args[1]["k"] == "num":
+            # One element, counted from the tile's first (Tile::SetValue, pto/common/pto_tile.hpp:1444).
+            size = pairs[0][0]["s"]
+            element = Access(names[0], name == "SetValue", Region(args[1]["v"] * size, size))
+            found = Effects(Pipe.S, (element,))
         else:
             found = self._effects(name, dict(zip(names, (arg for arg, _ in pairs), strict=False)), args, line["v"])
         tiles, origins = [], {}
@@ -306,8 +368,8 @@ class Reader:
         NPUs take the number of lines from the tensor's shape and the length of a line from the tile's valid region.
         On a2a3 the next line in GM starts behind what was moved plus the tensor's own gap, so lines go astray where
         the two lengths differ (``pto/common/arch/memory/tload_common.hpp:54``, ``tstore_common.hpp:367``); on a5 it
-        starts at the stride (``pto/npu/a5/TLoad.hpp:44``). Tiles and tensors of other layouts than rows or columns
-        are moved as a whole."""
+        starts at the stride (``pto/npu/a5/TLoad.hpp:44``). Tiles and tensors of other layouts than rows or columns,
+        and of types that pack two elements into a byte (``float4_*x2_t``, ``a5/TStore.hpp:222``), move as a whole."""
         tile, loads = _tile(arg), name == "TLOAD"
         operand, pipe = ("dst", Pipe.MTE2) if loads else ("src", Pipe.MTE3)
         shape, stride, size = list(gm["sh"]), list(gm["st"]), gm["s"]
@@ -316,8 +378,9 @@ class Reader:
             shape[3], shape[4], stride[3], stride[4] = shape[4], shape[3], stride[4], stride[3]
             length, total, pitch = tile.valid_rows, tile.valid_cols, tile.rows
         outer = shape[0] * shape[1] * shape[2]
-        if gm["lay"] != (ND if tile.row_major else DN) or tile.boxed or min(shape) <= 0:
-            return Effects(pipe, (Access(operand, loads, tile.valid, sure=not tile.boxed),)), self._gm(
+        packed = "MXType" in arg["d"] and "Lb1" in arg["d"]
+        if gm["lay"] != (ND if tile.row_major else DN) or tile.boxed or packed or min(shape) <= 0:
+            return Effects(pipe, (Access(operand, loads, tile.valid, sure=not (tile.boxed or packed)),)), self._gm(
                 gm, not loads, [], sure=False
             )
         defects, step = (), stride[3]
@@ -333,6 +396,9 @@ class Reader:
         if tile.row_major:
             one = replace(_arg(arg), valid_rows=total)
             found = (load_effects if loads else store_effects)(self.platform, one)
+            if loads and arg.get("pad") and self.platform.family != "cpu":
+                # What stands behind a line up to the next 32 bytes is the pad value (tload_common.hpp:58).
+                found = replace(found, accesses=tuple(replace(access, defined=True) for access in found.accesses))
         else:
             found = Effects(pipe, (Access(operand, loads, Region(0, length * tile.size, total, pitch * tile.size)),))
         lines = [

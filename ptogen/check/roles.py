@@ -13,12 +13,13 @@ the last three kinds the whole tile, but not for sure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from ptogen.ops.base import Access, Effects, Region
-from ptogen.platforms import Pipe, Platform
+from ptogen.platforms import UB_BLOCK_BYTES, Pipe, Platform
 
 TABLE = """
 TADD TSUB TMUL TDIV TMAX TMIN TAND TOR TSHL TSHR TFMOD TSUBRELU TADDRELUCONV TSUBRELUCONV : dst+ src0 src1
@@ -68,8 +69,9 @@ GetValue : tile?
 SILENT = frozenset({"TASSIGN", "TSUBVIEW", "TRESHAPE", "TPREFETCH", "TPRINT", "TSYNC", "SYNCALL"})
 """Instructions that touch no tile that a checker follows."""
 
-SCALAR = frozenset({"TCI", "SetValue", "GetValue"})
-"""Instructions of PIPE_S (event.hpp for TCI; an element is the scalar unit's)."""
+SCALAR = {"TCI": 1, "SetValue": 1, "GetValue": 1}
+"""Instructions of PIPE_S, with the number of tiles of that form: event.hpp says it of TCI, whose form with tmp is the
+vector unit's all the same (a2a3/TCI.hpp, a5/Tci.hpp); an element is the scalar unit's."""
 
 BUFFERED = frozenset({"TMRGSORT"})
 """Instructions whose form with tmp writes dst from tmp after everything was read, so that dst may lie on a source
@@ -120,6 +122,17 @@ EVENTS: dict[str, dict[str, tuple[tuple[Pipe, Pipe, int], ...]]] = {
 }
 """Flags that some form of the instruction sets and waits for by itself, by the family of headers: set_flag and
 PtoSetWaitFlag in ``pto/npu/<family>/T*.hpp`` and ``M*.hpp``."""
+
+ALWAYS = {
+    "a2a3": frozenset({"TPOW", "TPOWS", "TSHL", "TSHR", "TSCATTER", "TDEQUANT"}),
+}
+"""Instructions that use their flags in every form; of the others, see :func:`_events`."""
+
+CLEARS = {"a2a3": frozenset({"TSCATTER"})}
+"""Instructions that write zeros to all of dst before they write parts of it (a2a3/TScatter.hpp, InitUBBuffer)."""
+
+FRACTAL_Z_3D = 21
+"""``Layout`` of ``pto/common/type.hpp``."""
 
 IN_ORDER: dict[str, frozenset[Pipe]] = {"a2a3": frozenset(), "a5": frozenset({V})}
 """Pipes whose instructions see each other's results without a barrier: on a2a3 an Event<> from V to V is a
@@ -204,14 +217,48 @@ def effects(name: str, platform: Platform, tiles: Mapping[str, TileArg]) -> Effe
             accesses += [Access(operand, False, tile.valid, sure=sure), Access(operand, True, tile.valid, sure=sure)]
         else:
             accesses.append(Access(operand, False, tile.valid, sure=sure))
+        if name in CLEARS.get(platform.family, ()) and operand == "dst":
+            accesses[-1] = Access(operand, True, tile.valid, sure=sure)
+        if name == "TGATHER" and len(tiles) == 2 and tile.size == 8 and operand == "dst" and platform.family == "a5":
+            # Rows of packed results follow one another, whatever the tile's own pitch (a5/TGather.hpp:279).
+            accesses[-1] = Access(operand, True, tile.whole, sure=False)
+    events, sure_events = _events(name, platform, tuple(tiles.values()))
     # What is read is read before what is written.
     accesses.sort(key=lambda access: access.writes)
     return Effects(
-        Pipe.S if name in SCALAR else Pipe.V,
+        Pipe.S if SCALAR.get(name) == len(tiles) else Pipe.V,
         tuple(accesses),
-        events=EVENTS.get(platform.family, {}).get(name, ()),
+        events=events,
+        sure_events=sure_events,
         scratch=_scratch(name, platform, tiles),
     )
+
+
+def _events(name: str, platform: Platform, tiles: Sequence[TileArg]) -> tuple[tuple[tuple[Pipe, Pipe, int], ...], bool]:
+    """The flags that an instruction uses by itself, and whether it does in this form for sure.
+
+    TCMPS and TGATHER use them only where a tile holds what they compare with (a2a3/TCmps.hpp:139, TGather.hpp:170,
+    201), TCONCAT of three tiles where the columns of src0 are no whole blocks (a2a3/TConcat.hpp:47)."""
+    events = EVENTS.get(platform.family, {}).get(name, ())
+    sure = name in ALWAYS.get(platform.family, ())
+    if platform.family == "a2a3" and events:
+        form = {
+            "TCMPS": len(tiles) == 3,
+            "TGATHER": len(tiles) == 5,
+            "TCONCAT": len(tiles) == 3 and tiles[1].valid_cols * tiles[1].size % UB_BLOCK_BYTES != 0,
+        }
+        if name in form and (name != "TCONCAT" or len(tiles) == 3):
+            return (events, True) if form[name] else ((), False)
+    return events, sure
+
+
+def handshakes(name: str, platform: Platform, args: Sequence[Mapping[str, Any]]) -> tuple[tuple[Pipe, Pipe, int], ...]:
+    """Flags that an instruction surely sets and waits for by itself, so that its pipe knows what the other has done.
+
+    TTRANS to FRACTAL_Z_3D does so for each slice (a2a3/TTrans.hpp:783)."""
+    if platform.family == "a2a3" and name == "TTRANS" and args and args[0].get("lay") == FRACTAL_Z_3D:
+        return ((MTE3, V, 0),)
+    return ()
 
 
 def _scratch(name: str, platform: Platform, tiles: Mapping[str, TileArg]) -> tuple[tuple[int, int], ...]:

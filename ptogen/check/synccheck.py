@@ -86,12 +86,15 @@ def _ids(events: Sequence[Event], platform: Platform) -> list[Finding]:
                 pending.pop(event.flag, None)
         for used in event.effects.events if event.effects else ():
             if used in pending:
-                message = f"{event.label} uses {_flag(pending[used])} itself while it is set"
+                sure = event.effects is not None and event.effects.sure_events
+                uses = "uses" if sure else "in some of its forms uses"
+                message = f"{event.label} {uses} {_flag(pending[used])} itself while it is set"
                 found = Finding(
                     "PTG424",
                     message,
                     steps=(pending[used].label, event.label),
                     hint="use another event id",
+                    severity="error" if sure else "warning",
                     positions=_positions(event, pending[used]),
                 )
                 findings.setdefault((used, event.place), found)

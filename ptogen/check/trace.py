@@ -5,10 +5,12 @@ It is made of a plan here and of a recording in :mod:`ptogen.check.recording`; n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ptogen.check.finding import ByteRange
+from ptogen.check.shadow import Segments
 from ptogen.errors import Position
 from ptogen.ops.base import Access, Effects, Op, Region, Role
 from ptogen.ops.move import load_effects, store_effects
@@ -18,9 +20,12 @@ from ptogen.plan.model import (
     Instruction,
     KernelPlan,
     Load,
+    Loop,
+    Program,
     SetFlag,
     Step,
     Store,
+    Tile,
     WaitFlag,
     Window,
     unroll,
@@ -120,6 +125,7 @@ class Trace:
         tensors: bytes of each GM tensor by name, None where unknown.
         inputs: tensors that the host filled.
         outputs: what the kernel has to write.
+        needed: what it has to read and use; empty where that is not known, as of a recording.
         ub_bytes: capacity that holds on every source; ``ub_most`` is the largest that one source states.
         addressed: whether addresses are the kernel's own (manual) and not the compiler's (auto).
     """
@@ -132,54 +138,85 @@ class Trace:
     ub_bytes: int
     ub_most: int
     addressed: bool = True
+    needed: tuple[Touch, ...] = ()
+
+    @cached_property
+    def segments(self) -> Segments:
+        """What the touches cut the memories into."""
+        return Segments(self.events)
 
 
 def trace(plan: KernelPlan, op: Op, platform: Platform) -> Trace:
     """A run of the plan."""
-    outputs = tuple(
-        Touch(
-            tensor.name,
-            tensor.name,
-            Region(0, tensor.valid_cols * tensor.dtype.bytes, tensor.valid_rows, tensor.cols * tensor.dtype.bytes),
-            writes=False,
-            defined=True,
+    whole = {
+        role: tuple(
+            Touch(
+                tensor.name,
+                tensor.name,
+                Region(0, tensor.valid_cols * tensor.dtype.bytes, tensor.valid_rows, tensor.cols * tensor.dtype.bytes),
+                writes=False,
+                defined=True,
+            )
+            for tensor in plan.tensors
+            if tensor.role is role
         )
-        for tensor in plan.tensors
-        if tensor.role is Role.OUT
-    )
+        for role in (Role.IN, Role.OUT)
+    }
     return Trace(
         tuple(_events(plan, op, platform)),
         {tile.name: Buffer(tile.name, tile.offset, tile.end, tile.operand, tile.align) for tile in plan.tiles},
         {tensor.name: tensor.bytes for tensor in plan.tensors},
         frozenset(tensor.name for tensor in plan.tensors if tensor.role is Role.IN),
-        outputs,
+        whole[Role.OUT],
         plan.ub_bytes,
         plan.ub_bytes,
         plan.mode == "manual",
+        whole[Role.IN],
     )
+
+
+def instruction_effects(plan: KernelPlan, op: Op, platform: Platform) -> tuple[Effects, ...]:
+    """What each instruction of the plan does: all that a trace knows of the op, but for its name in the labels."""
+    tiles = {tile.name: tile for tile in plan.tiles}
+
+    def effects(program: Program) -> Iterator[Effects]:
+        for step in program:
+            if isinstance(step, Instruction):
+                yield _instruction_effects(step, tiles, op, platform)
+            elif isinstance(step, Loop):
+                yield from effects(step.body)
+
+    return tuple(effects(plan.program))
+
+
+def _instruction_effects(step: Instruction, tiles: Mapping[str, Tile], op: Op, platform: Platform) -> Effects:
+    args = {name: window.arg(tiles[window.tile].dtype) for name, window in step.args}
+    return op.effects(platform, args, dict(step.attributes))
 
 
 def _events(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
     tiles = {tile.name: tile for tile in plan.tiles}
     tensors = {tensor.name: tensor for tensor in plan.tensors}
     effects_of: dict[int, Effects] = {}
+    words: dict[tuple[int, ...], str] = {}
     events = []
 
     def effects(step: Load | Store | Instruction) -> Effects:
         if id(step) not in effects_of:
             if isinstance(step, Instruction):
-                args = {name: window.arg(tiles[window.tile].dtype) for name, window in step.args}
-                effects_of[id(step)] = op.effects(platform, args, dict(step.attributes))
+                effects_of[id(step)] = _instruction_effects(step, tiles, op, platform)
             else:
-                window = step.dst if isinstance(step, Load) else step.src
-                assert isinstance(window, Window)
-                arg = window.arg(tiles[window.tile].dtype)
-                effects_of[id(step)] = (load_effects if isinstance(step, Load) else store_effects)(platform, arg)
+                loads = isinstance(step, Load)
+                window, gm = (step.dst, step.src) if loads else (step.src, step.dst)
+                assert isinstance(window, Window) and isinstance(gm, GmWindow)
+                found = (load_effects if loads else store_effects)(platform, window.arg(tiles[window.tile].dtype))
+                effects_of[id(step)] = replace(found, defects=_unlike(window, gm, loads))
         return effects_of[id(step)]
 
     for step, variables, path in unroll(plan.program):
-        turn = "".join(f", {name}={value}" for name, value in variables.items())
-        label = f"{'.'.join(str(place + 1) for place in path)} {describe(step, op)}{turn}"
+        if path not in words:
+            words[path] = f"{'.'.join(str(place + 1) for place in path)} {describe(step, op)}"
+        label = words[path] + "".join([f", {name}={value}" for name, value in variables.items()])
         if isinstance(step, (SetFlag, WaitFlag)):
             flag = (step.src, step.dst, step.event)
             sets = isinstance(step, SetFlag)
@@ -205,6 +242,15 @@ def _events(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
                 Event(label, found.pipe, tuple(touches), effects=found, tiles=names, origins=tuple(origin.items()))
             )
     return events
+
+
+def _unlike(window: Window, gm: GmWindow, loads: bool) -> tuple[str, ...]:
+    """What goes wrong where a tile's valid region has another shape than the tensor's region: headers take the number
+    of lines from one and their length from the other (``pto/common/arch/memory/tload_common.hpp:54``)."""
+    if (window.valid_rows, window.valid_cols) == (gm.rows, gm.cols):
+        return ()
+    shapes = f"the valid region of {window.tile} has {window.valid_rows} x {window.valid_cols} elements"
+    return (f"{'TLOAD' if loads else 'TSTORE'}: {shapes}, that of the tensor {gm.tensor} {gm.rows} x {gm.cols}",)
 
 
 def touches_of(effects: Effects, names: Mapping[str, str], origins: Mapping[str, int]) -> list[Touch]:

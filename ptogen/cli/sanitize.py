@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from ptogen.cli import print_json, printable
 from ptogen.platforms import PLATFORMS
 
 if TYPE_CHECKING:
+    from ptogen.backend.driver import Call
     from ptogen.report.findings import Sanitized
 
 FOLDERS = {
@@ -29,6 +31,20 @@ FOLDERS = {
 @click.command()
 @click.argument(
     "places", metavar="ST_DIR|FILE.cpp...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True)
+)
+@click.option(
+    "--call",
+    "calls",
+    metavar="CALL",
+    multiple=True,
+    help="How to call a function of FILE.cpp, such as 'LaunchAdd<float,2,13>(float32[2,13], float32[2,13], int=5)': "
+    "its tensors and scalars in the order of its parameters, a stream at the end left out; may be repeated.",
+)
+@click.option(
+    "--spec",
+    metavar="SPEC.yaml",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The spec that FILE.cpp came from: its cases are called, with their tensors and data.",
 )
 @click.option("--case", "select", metavar="GLOB", help="Only cases whose name, or SUITE.NAME, matches.")
 @click.option("--platform", type=click.Choice(sorted(PLATFORMS)), help="Whose rules hold; default: what the path says.")
@@ -51,6 +67,8 @@ FOLDERS = {
 def sanitize(
     ctx: click.Context,
     places: tuple[Path, ...],
+    calls: tuple[str, ...],
+    spec: Path | None,
     select: str | None,
     platform: str | None,
     pto_isa: str | None,
@@ -61,19 +79,29 @@ def sanitize(
     """Record what any PTO kernel does, and judge it.
 
     It runs on the CPU simulator, with a recording layer between its source and the pto-isa headers. An ST directory is
-    driven by its own main.cpp; a tree of them is searched. Exit status 1 on errors and warnings;
-    notes alone are 0."""
+    driven by its own main.cpp; a tree of them is searched. A single FILE.cpp is driven by the main.cpp beside it, or
+    its functions are called as --call or --spec says. Nothing of the user's is written. Exit status 1 on errors and
+    warnings; notes alone are 0."""
+    import tempfile
     from concurrent.futures import ThreadPoolExecutor
 
     from ptogen.report import findings as report
     from ptogen.report.progress import for_stderr
 
-    found = [suite for place in places for suite in _suites(place)]
+    driven = bool(calls or spec)
+    if calls and spec:
+        raise click.UsageError("--call and --spec exclude one another.")
+    if driven and (len(places) != 1 or not places[0].is_file()):
+        raise click.UsageError("--call and --spec take one FILE.cpp.")
+    parsed = _parse(ctx, calls)
+    found = [suite for place in places for suite in _suites(place, driven)]
     progress = for_stderr()
     try:
-        with ThreadPoolExecutor(jobs) as pool:
+        with tempfile.TemporaryDirectory(prefix="ptogen-") as folder, ThreadPoolExecutor(jobs) as pool:
+            if spec:
+                platform, parsed = _calls_of(spec, platform or _platform(places[0].parent), Path(folder))
             results = list(
-                pool.map(lambda suite: _one(*suite, select, platform, pto_isa, compiler, progress.line), found)
+                pool.map(lambda suite: _one(*suite, select, platform, pto_isa, compiler, progress.line, parsed), found)
             )
     finally:
         progress.close()
@@ -86,10 +114,34 @@ def sanitize(
     ctx.exit(report.exit_code(results))
 
 
-def _suites(place: Path) -> list[tuple[Path, Path, list[Path]]]:
+def _parse(ctx: click.Context, texts: Sequence[str]) -> tuple[Call, ...]:
+    from ptogen.backend import driver
+
+    try:
+        return driver.numbered([driver.parse(text) for text in texts])
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.", ctx, param_hint="'--call'") from None
+
+
+def _calls_of(spec: Path, platform: str | None, folder: Path) -> tuple[str, tuple[Call, ...]]:
+    """The platform and the calls of the one suite of a spec that is for it."""
+    from ptogen.backend import driver
+    from ptogen.spec.load import load
+
+    suites = load(spec)
+    chosen = [suite for suite in suites if platform in (None, suite.platform.name)]
+    if len(chosen) != 1:
+        names = ", ".join(suite.platform.name for suite in suites)
+        raise click.UsageError(f"{spec} has suites for {names}; give --platform with one of them.")
+    return chosen[0].platform.name, driver.of_suite(chosen[0], folder)
+
+
+def _suites(place: Path, driven: bool = False) -> list[tuple[Path, Path, list[Path]]]:
     """Name, folder and source files of each kernel at a place."""
     if place.is_file():
         main = place.parent / "main.cpp"
+        if driven:
+            return [(place, place.parent, [place])]
         return [(place, place.parent, [place, main] if main.is_file() and main != place else [place])]
     folders = [place] if (place / "main.cpp").is_file() else sorted({path.parent for path in place.rglob("main.cpp")})
     return [(folder, folder, sorted(folder.glob("*.cpp"))) for folder in folders] or [(place, place, [])]
@@ -103,7 +155,8 @@ def _one(
     platform: str | None,
     pto_isa: str | None,
     compiler: str | None,
-    progress,
+    progress: Callable[[str], None],
+    calls: Sequence[Call] = (),
 ) -> Sanitized:
     """One kernel; what it cannot serve is a part of the result, so that others are judged all the same."""
     from ptogen.backend import headers, recorder, toolchain
@@ -125,7 +178,7 @@ def _one(
         tools = toolchain.find(include, compiler)
         aicore = {"a2a3": 220, "a5": 310}.get(PLATFORMS[name].family, 0)
         recording = recorder.record(
-            folder, files, include, tools.compiler, aicore=aicore, select=select, progress=progress
+            folder, files, include, tools.compiler, aicore=aicore, select=select, progress=progress, calls=calls
         )
         cases = judge.sanitize(recording.lines, recording.program, PLATFORMS[name])
         steps = {case.name for case in cases}
@@ -149,5 +202,6 @@ def _one(
 
 
 def _platform(folder: Path) -> str | None:
-    parts = folder.resolve().parts
+    """As the path says, before symbolic links are followed: some platforms share the tests of another one."""
+    parts = (*folder.resolve().parts, *Path(os.path.abspath(folder)).parts)
     return next((FOLDERS[part] for part in reversed(parts) if part in FOLDERS), None)

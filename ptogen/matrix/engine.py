@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
-from zlib import crc32
 
 from ptogen import output
 from ptogen.errors import Diagnostic, Position, PtogenError
@@ -168,9 +167,19 @@ class Task(NamedTuple):
     chunk: list[SuiteRows]
 
 
-def _route(rows: SuiteRows, jobs: int) -> int:
-    """The same place of a matrix goes to one worker on all platforms: it remembers the plans that they share."""
-    return crc32(f"{rows.group.op} {rows.group.mode} {rows.name}".encode()) % jobs
+class Routes:
+    """Which worker makes a suite. The same place of a matrix goes to one worker on all platforms, which remembers what
+    they share; a new place goes to the worker that has the fewest cases so far."""
+
+    def __init__(self, jobs: int) -> None:
+        self._cases = [0] * jobs
+        self._routes: dict[tuple[str, str, str], int] = {}
+
+    def of(self, rows: SuiteRows) -> int:
+        place = (rows.group.op, rows.group.mode, rows.name)
+        route = self._routes.setdefault(place, self._cases.index(min(self._cases)))
+        self._cases[route] += len(rows.rows)
+        return route
 
 
 def make(matrix: Matrix, chunk: Sequence[SuiteRows], options: Options, trusted: bool) -> list[Done]:
@@ -270,7 +279,7 @@ def generate(
         watcher: told how far the run has come.
 
     Raises:
-        PtogenError: the matrices make no case, or the same suite twice; PTG509 where a cluster cannot be used. Faults
+        PtogenError: the matrices make no case, or the same suite twice; PTG521 where a cluster cannot be used. Faults
             of single suites are in the outcome, and the others are made.
     """
     outcome, watcher = Outcome(), watcher or Watcher()
@@ -365,6 +374,7 @@ def _run(
 
     def tasks() -> Iterator[Task]:
         chunks: list[list[SuiteRows]] = [[] for _ in range(workers.jobs)]
+        routes = Routes(workers.jobs)
         for rows in expanded(workers, number, matrix, dropped):
             chosen = choose(rows) if choose else rows
             if chosen is None:
@@ -372,7 +382,7 @@ def _run(
             _claim(kept, [chosen.key], matrix)
             watcher.found(len(chosen.rows))
             counts.update((chosen.group, row.dtype) for row in chosen.rows)
-            route = _route(chosen, workers.jobs)
+            route = routes.of(chosen)
             chunks[route].append(chosen)
             if sum(len(one.rows) for one in chunks[route]) >= TASK_CASES:
                 yield Task(number, route, chunks[route])

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ class Record:
             place.unlink()
         temporary = place.parent / f"{TEMPORARY}{os.getpid()}{ENDING}"
         try:
-            temporary.write_text(json.dumps(asdict(self), sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+            temporary.write_text(json.dumps(vars(self), sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
             os.replace(temporary, place)
         finally:
             temporary.unlink(missing_ok=True)

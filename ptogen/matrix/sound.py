@@ -1,28 +1,37 @@
 """Plans that have passed the checkers, made once for all cases and platforms that share them.
 
 A plan follows from the tiles and instructions that a case needs, its tensors, its pins, the mode, the room and the
-event ids; the checkers add what the headers of the platform's *family* do. Two cases that agree in all of this, such as
-one case on several platforms of the family a5, or with other data, have the same plan but for the names in it, so it is
-made and checked once. Of the room nothing counts but that it is enough, where the tiles stand one behind the other.
+event ids; the checkers add what the headers of the platform's *family* do. Of all that, the names of ops and of element
+types only say what the plan is called: bytes decide where tiles stand and which steps meet. So cases of one *form*,
+which is the same but for those names, have one plan: a case on several platforms of the family a5, or with other data,
+float32 and int32, TPARTADD and TPARTMUL. It is made and checked for the first of them. The others get it with their own
+names, after their instructions have been asked what they do: where that is anything but what was accepted, they are
+planned and checked by themselves. Of the room nothing counts but that it is enough, where the tiles stand one behind
+the other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptogen.check import check_suite
-from ptogen.ops.base import align_up
+from ptogen.check.trace import instruction_effects
+from ptogen.dtypes import Dtype
+from ptogen.errors import PtogenError
+from ptogen.ops.base import Effects, Tensor, align_up
 from ptogen.plan import plan_suite
-from ptogen.plan.model import KernelPlan
+from ptogen.plan.model import Instruction, KernelPlan, Loop, Program
 from ptogen.spec.model import Suite
 
 _MOST = 2_048
 """Plans that are remembered: those of one op on two platforms, in a matrix of a sensible size."""
 
 
-class Question:
-    """All that a plan follows from but the room; its hash, which takes a while, is computed once."""
+class Form:
+    """All that a plan follows from but the room and what things are called; its hash, which takes a while, is computed
+    once."""
 
     __slots__ = ("_hash", "_parts")
 
@@ -34,10 +43,35 @@ class Question:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Question) and self._hash == other._hash and self._parts == other._parts
+        return isinstance(other, Form) and self._hash == other._hash and self._parts == other._parts
 
 
-_known: dict[Question, KernelPlan] = {}
+class Question(NamedTuple):
+    """What a case asks for: a form, and the names in it."""
+
+    form: Form
+    op: str
+    dtypes: tuple[tuple[str, Dtype], ...]
+    tensors: tuple[Tensor, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it is called, to tell it from others of its form."""
+        own = [tensor.record.name if tensor.record else tensor.dtype.name for tensor in self.tensors]
+        return (self.op, *(dtype.name for _, dtype in self.dtypes), *own)
+
+
+class Sound(NamedTuple):
+    """A plan that was accepted, the names in it, and what its instructions do."""
+
+    plan: KernelPlan
+    names: tuple[str, ...]
+    effects: tuple[Effects, ...]
+
+
+_known: dict[Form, Sound] = {}
+_named: dict[tuple[Form, tuple[str, ...]], KernelPlan] = {}
+"""The same plans by the names in them."""
 
 
 def sound_plans(suite: Suite) -> tuple[KernelPlan, ...]:
@@ -47,50 +81,108 @@ def sound_plans(suite: Suite) -> tuple[KernelPlan, ...]:
         PtogenError: the faults of all cases, or else the findings of the checkers.
     """
     questions = [_question(suite, place) for place in range(len(suite.cases))]
-    answers = {question: plan for question in questions if (plan := _served(question, suite.ub_bytes))}
-    if new := {question: place for place, question in enumerate(questions) if question not in answers}:
-        places = sorted(new.values())
-        part = replace(
-            suite,
-            cases=tuple(suite.cases[place] for place in places),
-            paths=tuple(suite.paths[place] for place in places),
-        )
-        plans = plan_suite(part)
-        check_suite(part, plans)
-        made = {questions[place]: plan for place, plan in zip(places, plans, strict=True)}
-        answers.update(made)
-        _known.update(made)
-        for question in list(_known)[: max(0, len(_known) - _MOST)]:
-            del _known[question]
-    names = {"platform": suite.platform.name, "ub_bytes": suite.ub_bytes}
+    keys = [(question.form, question.names) for question in questions]
+    plans = {key: plan for key in keys if (plan := _named.get(key)) and _serves(plan, suite.ub_bytes)}
+    missing = {key: place for place, key in enumerate(keys) if key not in plans}
+    firsts = {form: place for (form, _), place in reversed(missing.items()) if not _has(form, suite.ub_bytes)}
+    try:
+        _learn(suite, questions, sorted(firsts.values()))
+    except PtogenError:
+        # To name every case that is wrong, and not only one of each form.
+        _learn(suite, questions, sorted(missing.values()))
+        raise
+    for key, place in missing.items():
+        plans[key] = _as_named(suite, questions, place)
+    _named.update((key, plans[key]) for key in missing)
+    for known in (_known, _named):
+        for key in list(known)[: max(0, len(known) - _MOST)]:
+            del known[key]
+    own = {"platform": suite.platform.name, "ub_bytes": suite.ub_bytes}
+    return tuple(replace(plans[key], case=case.name or "", **own) for case, key in zip(suite.cases, keys, strict=True))
+
+
+def _has(form: Form, ub_bytes: int) -> bool:
+    return form in _known and _serves(_known[form].plan, ub_bytes)
+
+
+def _learn(suite: Suite, questions: Sequence[Question], places: Sequence[int]) -> None:
+    """Plans and checks cases of a suite."""
+    if not places:
+        return
+    part = replace(
+        suite,
+        cases=tuple(suite.cases[place] for place in places),
+        paths=tuple(suite.paths[place] for place in places),
+    )
+    plans = plan_suite(part)
+    check_suite(part, plans)
+    for place, plan in zip(places, plans, strict=True):
+        effects = instruction_effects(plan, suite.op, suite.platform)
+        _known[questions[place].form] = Sound(plan, questions[place].names, effects)
+
+
+def _as_named(suite: Suite, questions: Sequence[Question], place: int) -> KernelPlan:
+    """The plan of its form with the names of a case, where its instructions do what was accepted."""
+    question = questions[place]
+    known = _known[question.form]
+    if question.names == known.names:
+        return known.plan
+    dtypes = dict(question.dtypes)
+    plan = replace(
+        known.plan,
+        op=question.op,
+        tensors=question.tensors,
+        tiles=tuple(replace(tile, dtype=dtypes[tile.operand]) for tile in known.plan.tiles),
+        program=_renamed(known.plan.program, question.op),
+    )
+    if instruction_effects(plan, suite.op, suite.platform) != known.effects:
+        _learn(suite, questions, [place])
+        return _known[question.form].plan
+    return plan
+
+
+def _renamed(program: Program, op: str) -> Program:
     return tuple(
-        replace(answers[question], case=case.name or "", **names)
-        for case, question in zip(suite.cases, questions, strict=True)
+        replace(step, op=op)
+        if isinstance(step, Instruction)
+        else replace(step, body=_renamed(step.body, op))
+        if isinstance(step, Loop)
+        else step
+        for step in program
     )
 
 
-def _served(question: Question, ub_bytes: int) -> KernelPlan | None:
-    """The plan that is known, where it is also the plan for so much room."""
-    plan = _known.get(question)
-    if plan is None or plan.ub_bytes == ub_bytes:
-        return plan
+def _serves(plan: KernelPlan, ub_bytes: int) -> bool:
+    """Whether the plan is also the plan for so much room."""
+    if plan.ub_bytes == ub_bytes:
+        return True
     # The planner places tiles one behind the other wherever that fits, so more or less room changes nothing.
     end = 0
     for tile in plan.tiles:
         if tile.offset != align_up(end, tile.align):
-            return None
+            return False
         end = tile.end
-    return plan if end <= ub_bytes else None
+    return end <= ub_bytes
 
 
 def _question(suite: Suite, place: int) -> Question:
     case, platform = suite.cases[place], suite.platform
-    return Question(
-        suite.op.name,
+    sizing, tensors = suite.op.sizing(case, platform), suite.op.tensors(case)
+    form = Form(
         platform.family,
         platform.event_ids,
         suite.mode,
-        suite.op.sizing(case, platform),
-        suite.op.tensors(case),
+        tuple(
+            (one.name, one.role, one.dtype.bytes, one.rows, one.cols, one.valid_rows, one.valid_cols, one.align)
+            + (one.tensor, one.scale)
+            for one in sizing.operands
+        ),
+        tuple((part.start, part.stop, part.args, part.pipe, part.attributes, part.events) for part in sizing.parts),
+        sizing.row_by_row,
+        sizing.apart,
+        tuple(
+            (one.name, one.dtype.bytes, one.rows, one.cols, one.valid_rows, one.valid_cols, one.role) for one in tensors
+        ),
         None if case.ub is None else (tuple(sorted(case.ub.items())), suite.ub_bytes),
     )
+    return Question(form, suite.op.name, tuple((one.name, one.dtype) for one in sizing.operands), tensors)

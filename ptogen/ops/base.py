@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -161,13 +161,12 @@ class Sizing:
     apart: bool = False
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(NamedTuple):
     """``count`` runs of ``length`` bytes, ``pitch`` bytes apart, the first at ``start``."""
 
     start: int
     length: int
-    count: int = 1
+    count: int = 1  # type: ignore[assignment]
     pitch: int = 0
 
     @property
@@ -217,6 +216,7 @@ class Effects:
         accesses: every byte it touches.
         defects: why the header would go wrong on these arguments, in words; empty where it does not.
         events: (source pipe, destination pipe, event id) that it sets and waits for by itself.
+        sure_events: whether it does so with these arguments; otherwise some form of it does.
         align: alignment in bytes that it needs of operands, where that is more than the 32 of every tile.
         scratch: byte addresses of UB, start and end, that it uses without an operand.
     """
@@ -227,6 +227,7 @@ class Effects:
     events: tuple[tuple[Pipe, Pipe, int], ...] = ()
     align: tuple[tuple[str, int], ...] = ()
     scratch: tuple[tuple[int, int], ...] = ()
+    sure_events: bool = True
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -199,39 +200,15 @@ class Tpart(Op):
         return ((DTYPES[case.dtype], VALUES),)
 
     def tensors(self, case: TpartCase) -> tuple[Tensor, ...]:
-        tensors = []
-        for dtype, names in self._typed(case):
-            for name, field in zip(names, VALUES, strict=True):
-                rows, cols = getattr(case, field)
-                tensors.append(Tensor(name, dtype, rows, cols, rows, cols, Role.OUT if field == "dst" else Role.IN))
-        return tuple(sorted(tensors, key=lambda tensor: tensor.role is Role.IN))
+        return _tensors(self._typed(case), (case.dst, case.src0, case.src1))
 
     def sizing(self, case: TpartCase, platform: Platform) -> Sizing:
-        """Physical columns fill blocks of 32 bytes, as every row-major tile's do; a zero-size tile has one block."""
-        typed = self._typed(case)
-        operands = []
-        for dtype, names in typed:
-            # The simulator finds an index by the pitch of the values, so there the two agree (cpu/TPartOp.hpp:52-71).
-            narrow = min(other.bytes for other, _ in typed) if platform.family == "cpu" else dtype.bytes
-            for name, field in zip(names, VALUES, strict=True):
-                rows, cols = getattr(case, field)
-                width = align_up(max(cols, 1), UB_BLOCK_BYTES // narrow)
-                role = Role.OUT if field == "dst" else Role.IN
-                operands.append(Operand(name, role, dtype, max(rows, 1), width, rows, cols, UB_BLOCK_BYTES, name))
-        if self.one_shape:
-            height, width = max(operand.rows for operand in operands), max(operand.cols for operand in operands)
-            operands = [replace(operand, rows=height, cols=width) for operand in operands]
-        args = tuple(operand.name for operand in operands)
-        step = self.columns_at_once(case, platform)
-        parts = tuple(
-            Part(start, min(start + step, case.dst[1]), args) for start in range(0, max(case.dst[1], 1), step)
-        )
-        return Sizing(
-            tuple(sorted(operands, key=lambda operand: operand.role is Role.OUT)), parts, apart=len(parts) > 1
-        )
+        typed, step = self._typed(case), self.columns_at_once(case, platform)
+        return _sizing(typed, (case.dst, case.src0, case.src1), step, self.one_shape, platform.family == "cpu")
 
     def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
-        return {"a2a3": _effects_a2a3, "a5": _effects_masked, "cpu": _effects_masked}[platform.family](args, (VALUES,))
+        effects = {"a2a3": _effects_a2a3, "a5": _effects_masked, "cpu": _effects_masked}[platform.family]
+        return _typed(effects(args, (VALUES,)), args, (VALUES,))
 
     def in_pto_as(self) -> Tpart:
         """The assembler wants one physical shape of the tiles of min and max (PTOAS 0.27, verifier)."""
@@ -314,7 +291,7 @@ class TpartArg(Tpart):
 
     def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
         effects = {"a2a3": _effects_a2a3_arg, "a5": _effects_masked, "cpu": _effects_cpu_arg}[platform.family]
-        return effects(args, (VALUES, INDICES))
+        return _typed(effects(args, (VALUES, INDICES)), args, (VALUES, INDICES))
 
     def pto_as(
         self, args: Mapping[str, Arg], attributes: Mapping[str, int | bool], platform: Platform
@@ -331,6 +308,46 @@ class TpartArg(Tpart):
         if platform.family != "cpu" and case.dtype == "float16" and case.idx_dtype.endswith("32"):
             found.append(f"{self.instruction}_PITCH")
         return tuple(found)
+
+
+Shapes = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
+"""Rows and columns of dst, src0 and src1."""
+
+
+# Remembered, because the ops of the family, and the platforms, ask the same.
+
+
+@lru_cache(2_048)
+def _tensors(typed: tuple[tuple[Dtype, Triple], ...], shapes: Shapes) -> tuple[Tensor, ...]:
+    tensors = [
+        Tensor(name, dtype, rows, cols, rows, cols, Role.OUT if field == "dst" else Role.IN)
+        for dtype, names in typed
+        for name, field, (rows, cols) in zip(names, VALUES, shapes, strict=True)
+    ]
+    return tuple(sorted(tensors, key=lambda tensor: tensor.role is Role.IN))
+
+
+@lru_cache(2_048)
+def _sizing(
+    typed: tuple[tuple[Dtype, Triple], ...], shapes: Shapes, step: int, one_shape: bool, simulator: bool
+) -> Sizing:
+    """Physical columns fill blocks of 32 bytes, as every row-major tile's do; a zero-size tile has one block. One
+    instruction serves ``step`` columns."""
+    operands = []
+    for dtype, names in typed:
+        # The simulator finds an index by the pitch of the values, so there the two agree (cpu/TPartOp.hpp:52-71).
+        narrow = min(other.bytes for other, _ in typed) if simulator else dtype.bytes
+        for name, field, (rows, cols) in zip(names, VALUES, shapes, strict=True):
+            width = align_up(max(cols, 1), UB_BLOCK_BYTES // narrow)
+            role = Role.OUT if field == "dst" else Role.IN
+            operands.append(Operand(name, role, dtype, max(rows, 1), width, rows, cols, UB_BLOCK_BYTES, name))
+    if one_shape:
+        height, width = max(operand.rows for operand in operands), max(operand.cols for operand in operands)
+        operands = [replace(operand, rows=height, cols=width) for operand in operands]
+    args = tuple(operand.name for operand in operands)
+    cols = shapes[0][1]
+    parts = tuple(Part(start, min(start + step, cols), args) for start in range(0, max(cols, 1), step))
+    return Sizing(tuple(sorted(operands, key=lambda operand: operand.role is Role.OUT)), parts, apart=len(parts) > 1)
 
 
 # What the headers do. Offsets count from the first byte of each operand.
@@ -382,6 +399,20 @@ def _uncovered(args: Mapping[str, Arg]) -> str:
         return ""
     shapes = f"{_shape(args, 'src0')} and {_shape(args, 'src1')}"
     return f"{shapes} do not go with {_shape(args, 'dst')}: one must equal it, the other must not exceed it"
+
+
+def _typed(effects: Effects, args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effects:
+    """With what does not compile (a2a3/TPartMin.hpp:67, a2a3/TPartArgOp.hpp:168-177, a5/TPartBinOps.hpp:150,
+    a5/TPartArgBinOps.hpp:108-116)."""
+    defects = []
+    for names in triples:
+        types = [args[name].dtype.name for name in names]
+        if len(set(types)) > 1:
+            defects.append(f"{', '.join(names)} are {', '.join(types)} and not of one type: it does not compile")
+    if INDICES in triples and (args["dst"].dtype not in INDEX_DTYPES or "int" not in args["dstIdx"].dtype.name):
+        types = f"values of {args['dst'].dtype} with indices of {args['dstIdx'].dtype}"
+        defects.append(f"{types}: it does not compile")
+    return replace(effects, defects=(*defects, *effects.defects)) if defects else effects
 
 
 def _effects_a2a3(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effects:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -169,48 +170,18 @@ class Tsort32(Op):
         return faults
 
     def tensors(self, case: Tsort32Case) -> tuple[Tensor, ...]:
-        dtype = DTYPES[case.dtype]
-        rows, cols = case.valid_shape
-        coef = RECORD_BYTES // dtype.bytes
-        one = case.idx == "broadcast"
-        return (
-            Tensor("dst", dtype, case.rows, case.cols * coef, rows, cols * coef, Role.OUT, record=dtype),
-            Tensor("src", dtype, case.rows, case.cols, rows, cols, Role.IN),
-            Tensor("idx", UINT32, 1 if one else case.rows, case.cols, 1 if one else rows, cols, Role.IN),
-        )
+        return _tensors(DTYPES[case.dtype], case.rows, case.cols, *case.valid_shape, case.idx == "broadcast")
 
     def sizing(self, case: Tsort32Case, platform: Platform) -> Sizing:
-        """ISA page TSORT32 for shapes and tmp, pypto_pro page sort32 for the alignment that the sort hardware wants of
-        each operand."""
-        dtype = DTYPES[case.dtype]
-        rows, cols = case.valid_shape
-        width = align_up(cols, BLOCK)
-        coef = RECORD_BYTES // dtype.bytes
-        src_align = BLOCK * dtype.bytes
-        idx_rows = 1 if case.idx == "broadcast" else rows
-        parts = []
-        tmp = 0
-        for start, stop in cut(cols, dtype, platform):
-            own = tmp_cols(stop - start, dtype, platform)
-            tmp = max(tmp, own)
-            parts.append(Part(start, stop, ("dst", "src", "idx", "tmp") if own else ("dst", "src", "idx")))
-        operands = [
-            Operand("src", Role.IN, dtype, rows, width, rows, cols, src_align, "src"),
-            Operand("idx", Role.IN, UINT32, idx_rows, width, idx_rows, cols, 128, "idx"),
-            Operand("dst", Role.OUT, dtype, rows, width * coef, rows, cols * coef, 256, "dst", scale=coef),
-        ]
-        if tmp:
-            operands.append(Operand("tmp", Role.TMP, dtype, 1, tmp, 1, tmp, src_align, scale=0))
-        # The simulator returns without sorting where the valid rows of idx differ from those of src
-        # (cpu/TSort32.hpp:124).
-        row_by_row = platform.family == "cpu" and idx_rows != rows
-        return Sizing(tuple(operands), tuple(parts), row_by_row)
+        return _sizing(DTYPES[case.dtype], *case.valid_shape, case.idx == "broadcast", platform)
 
     def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
         effects = {"a2a3": _effects_a2a3, "a5": _effects_a5, "cpu": _effects_cpu}[platform.family](args)
         # Each hardware iteration reads and writes at these addresses (pypto_pro page sort32, constraint 1).
         source = BLOCK * args["src"].dtype.bytes
-        return replace(effects, align=(("src", source), ("idx", 128), ("dst", 256), ("tmp", source)))
+        defects = (*_static_defects(args), *effects.defects)
+        align = (("src", source), ("idx", 128), ("dst", 256), ("tmp", source))
+        return replace(effects, defects=defects, align=align)
 
     def golden_params(self, case: Tsort32Case, base: Path) -> dict[str, Any]:
         params: dict[str, Any] = {
@@ -247,6 +218,48 @@ class Tsort32(Op):
         return tuple(found)
 
 
+@lru_cache(2_048)
+def _tensors(
+    dtype: Dtype, rows: int, cols: int, valid_rows: int, valid_cols: int, broadcast: bool
+) -> tuple[Tensor, ...]:
+    coef = RECORD_BYTES // dtype.bytes
+    shape = (1, cols, 1, valid_cols) if broadcast else (rows, cols, valid_rows, valid_cols)
+    return (
+        Tensor("dst", dtype, rows, cols * coef, valid_rows, valid_cols * coef, Role.OUT, record=dtype),
+        Tensor("src", dtype, rows, cols, valid_rows, valid_cols, Role.IN),
+        Tensor("idx", UINT32, *shape, Role.IN),
+    )
+
+
+@lru_cache(2_048)
+def _sizing(dtype: Dtype, rows: int, cols: int, broadcast: bool, platform: Platform) -> Sizing:
+    """ISA page TSORT32 for shapes and tmp, pypto_pro page sort32 for the alignment that the sort hardware wants of each
+    operand.
+
+    Remembered, because it is asked for again at every stage.
+    """
+    width = align_up(cols, BLOCK)
+    coef = RECORD_BYTES // dtype.bytes
+    src_align = BLOCK * dtype.bytes
+    idx_rows = 1 if broadcast else rows
+    parts = []
+    tmp = 0
+    for start, stop in cut(cols, dtype, platform):
+        own = tmp_cols(stop - start, dtype, platform)
+        tmp = max(tmp, own)
+        parts.append(Part(start, stop, ("dst", "src", "idx", "tmp") if own else ("dst", "src", "idx")))
+    operands = [
+        Operand("src", Role.IN, dtype, rows, width, rows, cols, src_align, "src"),
+        Operand("idx", Role.IN, UINT32, idx_rows, width, idx_rows, cols, 128, "idx"),
+        Operand("dst", Role.OUT, dtype, rows, width * coef, rows, cols * coef, 256, "dst", scale=coef),
+    ]
+    if tmp:
+        operands.append(Operand("tmp", Role.TMP, dtype, 1, tmp, 1, tmp, src_align, scale=0))
+    # The simulator returns without sorting where the valid rows of idx differ from those of src (cpu/TSort32.hpp:124).
+    row_by_row = platform.family == "cpu" and idx_rows != rows
+    return Sizing(tuple(operands), tuple(parts), row_by_row)
+
+
 # What the headers do. Offsets count from the first byte of each operand.
 
 
@@ -256,6 +269,14 @@ def _rows(args: Mapping[str, Arg], operand: str, count: int, start: int, length:
     if operand == "idx" and arg.valid_rows == 1:
         count = 1
     return Region(start, length, count, arg.pitch)
+
+
+def _static_defects(args: Mapping[str, Arg]) -> list[str]:
+    """What does not compile (a2a3/TSort32.hpp:144-149, a5/TSort32.hpp:166-171)."""
+    dst, src, idx = (args[name].dtype for name in ("dst", "src", "idx"))
+    if dst is src and dst in (FLOAT32, FLOAT16) and idx is UINT32:
+        return []
+    return [f"dst of {dst}, src of {src} and idx of {idx}: it does not compile"]
 
 
 def _sort(args: Mapping[str, Arg], rows: int, first: int, blocks: int, valid: int, source: str = "src") -> list[Access]:

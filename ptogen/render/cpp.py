@@ -102,7 +102,8 @@ def chunks(text: str) -> list[str]:
     depth = 0
     for part in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")):
         waiting.append(part)
-        depth += _depth(part)
+        # What is known is whole, so nothing in it stays open.
+        depth += 0 if part in _chunks else _depth(part)
         if depth == 0:
             found.append("\n\n".join(waiting))
             waiting = []
@@ -133,6 +134,9 @@ _texts: dict[_Unit, str] = {}
 _layouts: dict[_Unit, str] = {}
 """What is known already, laid out: declarations, their pieces, and shapes of pieces."""
 
+_lines: dict[tuple[str, int], _Unit] = {}
+"""Lines that are a statement, by their depth: most functions are made of lines that others have, too."""
+
 
 def _blank(match: re.Match[str]) -> str:
     number = match[0]
@@ -151,14 +155,16 @@ def _units(chunk: str) -> list[_Unit]:
     comments = next((place for place, line in enumerate(lines) if not line.startswith("//")), len(lines))
     if all(len(line) <= _LIMIT and _COMMENT.fullmatch(line) for line in lines[:comments]):
         top = [_Unit(line, kind="final") for line in lines[:comments]]
-        if comments == len(lines):
-            return top
-        rest = lines[comments:]
-        if all(line.endswith(";") and not line.startswith("#") and _depth(line) == 0 for line in rest):
-            return [*top, *map(_Unit, rest)]
-        if "" not in rest and rest[-1] == "}" and "{" in rest and (body := _body(rest[rest.index("{") + 1 : -1])):
-            head = "\n".join(rest[: rest.index("{")])
-            return [*top, _Unit(head, kind="head"), _Unit("{", kind="final"), *body, _Unit("}", kind="final")]
+    else:
+        top = [_Unit("\n".join(lines[:comments]))]
+    rest = lines[comments:]
+    if not rest:
+        return top
+    if all(line.endswith(";") and not line.startswith("#") and _depth(line) == 0 for line in rest):
+        return [*top, *map(_Unit, rest)]
+    if "" not in rest and rest[-1] == "}" and "{" in rest and (body := _body(rest[rest.index("{") + 1 : -1])):
+        head = "\n".join(rest[: rest.index("{")])
+        return [*top, _Unit(head, kind="head"), _Unit("{", kind="final"), *body, _Unit("}", kind="final")]
     return [_Unit(chunk)]
 
 
@@ -169,7 +175,9 @@ def _body(lines: list[str]) -> list[_Unit] | None:
     waiting: list[str] = []
     brackets = braces = 0
     for line in lines:
-        if not waiting and line.startswith("#"):
+        if not waiting and (known := _lines.get((line, depth))):
+            units.append(known)
+        elif not waiting and line.startswith("#"):
             units.append(_Unit(line, kind="final"))
         elif not waiting and line == "}":
             depth -= 1
@@ -183,19 +191,21 @@ def _body(lines: list[str]) -> list[_Unit] | None:
             opens = line.endswith("{") and brackets == 0
             if opens or (line.endswith(";") and brackets == 0 and braces == 0):
                 units.append(_Unit("\n".join(waiting), depth))
+                if not opens and len(waiting) == 1:
+                    _lines[line, depth] = units[-1]
                 depth += opens
                 waiting, brackets, braces = [], 0, 0
-    statements = sum(unit.kind != "final" for unit in units)
-    # A function of one statement may become one line.
-    return units if depth == 1 and not waiting and statements > 1 else None
+    statements = [unit for unit in units if unit.kind != "final"]
+    # A function of one statement may become one line, unless that is far too long.
+    split = len(statements) > 1 or any(len(unit.text) > 2 * _LIMIT for unit in statements)
+    return units if depth == 1 and not waiting and split else None
 
 
 def _learn(units: set[_Unit]) -> None:
     """Lays out what is not known yet, all by one process."""
-    if len(_texts) > _MOST:
-        _texts.clear()
-    if len(_layouts) > _MOST:
-        _layouts.clear()
+    for known in (_lines, _texts, _layouts):
+        if len(known) > _MOST:
+            known.clear()
     new = sorted(units - _texts.keys())
     shapes = {unit: unit.shape for unit in new if unit.kind != "final"}
     _layouts.update(_laid_out([shape for shape in dict.fromkeys(shapes.values()) if shape not in _layouts]))

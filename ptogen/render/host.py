@@ -28,7 +28,12 @@ def main_cpp(suite: Suite, plans: Sequence[KernelPlan], kernels: Sequence[Kernel
     """The host program, one test a plan; clang-format lays it out."""
     called = {case: kernel.name for kernel in kernels for case in kernel.cases}
     cases = [
-        {"name": plan.case, "kernel": called[plan.case], "tensors": [_tensor(tensor) for tensor in plan.tensors]}
+        {
+            "name": plan.case,
+            "kernel": called[plan.case],
+            "tensors": [_tensor(tensor) for tensor in plan.tensors],
+            "arguments": "".join(f"gm[{place}], " for place in range(len(plan.tensors))),
+        }
         for plan in plans
     ]
     template = environment().get_template("st/main.cpp.j2")
@@ -37,20 +42,14 @@ def main_cpp(suite: Suite, plans: Sequence[KernelPlan], kernels: Sequence[Kernel
     )
 
 
-def _tensor(tensor: Tensor) -> dict[str, Any]:
+def _tensor(tensor: Tensor) -> str:
+    """The initializer of a ``TensorSpec``, in the order that a comment in the template names."""
     shown = tensor.record or tensor.dtype
-    return {
-        "name": tensor.name,
-        "role": "kOutput" if tensor.role is Role.OUT else "kInput",
-        "unit": "kRecord" if tensor.record else "kElement",
-        "type": f"k{shown.name.capitalize()}",
-        "bytes": tensor.dtype.bytes,
-        "rows": tensor.rows,
-        "cols": tensor.cols,
-        "valid_rows": tensor.valid_rows,
-        "valid_cols": tensor.valid_cols,
-        "masked": tensor.masked,
-    }
+    role, unit = "kOutput" if tensor.role is Role.OUT else "kInput", "kRecord" if tensor.record else "kElement"
+    return (
+        f'{{"{tensor.name}", Role::{role}, Unit::{unit}, Type::k{shown.name.capitalize()}, {tensor.dtype.bytes}, '
+        f"{tensor.rows}, {tensor.cols}, {tensor.valid_rows}, {tensor.valid_cols}{', true' if tensor.masked else ''}}}"
+    )
 
 
 def gen_data(suite: Suite, plans: Sequence[KernelPlan], banner: str) -> str:

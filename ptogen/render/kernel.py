@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from ptogen.ops.base import Op, Tensor
+from ptogen.ops.base import Op
 from ptogen.plan.model import (
     Affine,
     Barrier,
@@ -35,12 +37,13 @@ class Kernel:
 
     Attributes:
         plan: of the first of the cases, whose name it bears.
-        body: its statements.
+        parameters, body: its text.
         cases: names of the cases.
     """
 
     plan: KernelPlan
-    body: list[str]
+    parameters: str
+    body: str
     cases: list[str]
 
     @property
@@ -48,8 +51,14 @@ class Kernel:
         return self.plan.case
 
     @property
-    def tensors(self) -> tuple[Tensor, ...]:
-        return self.plan.tensors
+    def memories(self) -> str:
+        """Parameters of its launcher, before the stream."""
+        return "".join(f"void* {tensor.name}, " for tensor in self.plan.tensors)
+
+    @property
+    def arguments(self) -> str:
+        """What its launcher calls it with."""
+        return ", ".join(f"static_cast<{tensor.dtype.ctype}*>({tensor.name})" for tensor in self.plan.tensors)
 
     @property
     def comment(self) -> list[str]:
@@ -67,11 +76,11 @@ class Kernel:
 
 def kernels(op: Op, plans: Sequence[KernelPlan]) -> list[Kernel]:
     """The functions that the cases need: one for all whose statements and parameters are the same."""
-    found: dict[object, Kernel] = {}
+    found: dict[tuple[str, str], Kernel] = {}
     for plan in plans:
-        body = _Body(plan, op).lines
-        same = (*body, *((tensor.name, tensor.dtype.ctype) for tensor in plan.tensors))
-        found.setdefault(same, Kernel(plan, body, [])).cases.append(plan.case)
+        parameters = ", ".join(f"__gm__ {tensor.dtype.ctype}* {tensor.name}" for tensor in plan.tensors)
+        text = parameters, _body(_Shared(plan, op))
+        found.setdefault(text, Kernel(plan, *text, [])).cases.append(plan.case)
     return list(found.values())
 
 
@@ -81,6 +90,29 @@ def kernel_cpp(op: Op, kernels: Sequence[Kernel], banner: str) -> str:
     headers = op.costmodel_headers if family == "a2a3" else ()
     template = environment().get_template("st/kernel.cpp.j2")
     return template.render(banner=banner.splitlines(), headers=headers, kernels=kernels)
+
+
+class _Shared:
+    """What the statements of a kernel follow from; equal to another only where both hold the very same objects, as the
+    plans of a case on several platforms do: that is seen without a look into them."""
+
+    __slots__ = ("op", "parts", "plan")
+
+    def __init__(self, plan: KernelPlan, op: Op) -> None:
+        self.plan = plan
+        self.op = op
+        self.parts = (op, plan.mode, plan.tensors, plan.tiles, plan.program)
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self.parts)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Shared) and all(map(operator.is_, self.parts, other.parts))
+
+
+@lru_cache(2_048)
+def _body(shared: _Shared) -> str:
+    return "\n".join(_Body(shared.plan, shared.op).lines)
 
 
 class _Body:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ptogen.plan.model import KernelPlan
 from ptogen.render.cpp import format_cpp
 from ptogen.render.environment import environment
-from ptogen.render.facts import banner, facts
+from ptogen.render.facts import banner, content_digest, facts
 from ptogen.render.host import gen_data, main_cpp
 from ptogen.render.kernel import Kernel, kernel_cpp, kernels
 from ptogen.render.suite import RenderedSuite
@@ -29,7 +29,8 @@ def render_all(
     planned: Sequence[tuple[Suite, Sequence[KernelPlan]]], license_header: str | None = None
 ) -> list[RenderedSuite]:
     """The same for many suites, whose C++ is laid out together."""
-    tops = [banner(suite, license_header) for suite, _ in planned]
+    digests = [content_digest(suite) for suite, _ in planned]
+    tops = [banner(suite, license_header, digest) for (suite, _), digest in zip(planned, digests, strict=True)]
     cpp: dict[tuple[int, str], str] = {}
     functions = [kernels(suite.op, plans) for suite, plans in planned]
     for number, ((suite, plans), top) in enumerate(zip(planned, tops, strict=True)):
@@ -39,13 +40,18 @@ def render_all(
     for (number, name), text in format_cpp(cpp).items():
         laid_out[number][name] = text
     return [
-        _rendered(suite, plans, functions[number], tops[number], laid_out[number])
+        _rendered(suite, plans, functions[number], digests[number], tops[number], laid_out[number])
         for number, (suite, plans) in enumerate(planned)
     ]
 
 
 def _rendered(
-    suite: Suite, plans: Sequence[KernelPlan], functions: Sequence[Kernel], top: str, cpp: dict[str, str]
+    suite: Suite,
+    plans: Sequence[KernelPlan],
+    functions: Sequence[Kernel],
+    digest: str,
+    top: str,
+    cpp: dict[str, str],
 ) -> RenderedSuite:
     cmake = environment().get_template("st/CMakeLists.txt.j2")
     files = {
@@ -54,7 +60,7 @@ def _rendered(
         **cpp,
     }
     paths = {f"{suite.directory}/{name}": text for name, text in sorted(files.items())}
-    meta = facts(suite, "st")
+    meta = facts(suite, "st", digest)
     called = {case: kernel.name for kernel in functions for case in kernel.cases}
     for case in meta["cases"]:
         case["kernel"] = called[case["name"]]

@@ -112,7 +112,7 @@ def test_work_that_kills_every_worker_is_given_up(monkeypatch):
 
         found = dict(workers.completed(deadly, range(8), lost=lost))
         assert found == {task: -task if task == 3 else task * task for task in range(8)}
-        assert [fault.code for fault in faults] == ["PTG510"]
+        assert [fault.code for fault in faults] == ["PTG522"]
         assert list(workers.map(deadly, range(3))) == [0, 1, 4]
         assert "every worker that tried was lost" in faults[0].message
 
@@ -266,13 +266,13 @@ def test_a_first_failure_stops_the_rest(suites):
     assert len(made) == 1 and made[0].names == {"a2a3-sums.good", "a2a3-sums.wrong"}
     assert report.counts[Outcome.FAILED] == 2 and report.counts[Outcome.NOT_RUN] == 4
     # A unit that takes every worker along fails by itself.
-    (answer, _, _) = clusters._lost(made[0], executor.Diagnostic("PTG510", "lost"))
-    assert {case.code for case in answer.suites[0].cases} == {"PTG510"}
+    (answer, _, _) = clusters._lost(made[0], executor.Diagnostic("PTG522", "lost"))
+    assert {case.code for case in answer.suites[0].cases} == {"PTG522"}
 
 
 def test_workers_that_differ_are_noted():
     (note,) = clusters._differing({"clang, h": "one", "g++, h": "two", "": ""})
-    assert note.code == "PTG511" and note.details == ("clang, h (such as on one)", "g++, h (such as on two)")
+    assert note.code == "PTG523" and note.details == ("clang, h (such as on one)", "g++, h (such as on two)")
     assert not list(clusters._differing({"clang, h": "one"}))
 
 
@@ -283,7 +283,7 @@ def test_a_missing_package_is_named(matrix, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert main(["matrix", str(matrix), "-o", str(tmp_path / "out"), "--executor", "dask"]) == 2
     said = capsys.readouterr().err
-    assert "PTG509" in said and "pip install 'ptogen[distributed]'" in said and "Traceback" not in said
+    assert "PTG521" in said and "pip install 'ptogen[distributed]'" in said and "Traceback" not in said
 
 
 def test_a_scheduler_that_does_not_answer(matrix, tmp_path, monkeypatch, capsys):
@@ -291,7 +291,7 @@ def test_a_scheduler_that_does_not_answer(matrix, tmp_path, monkeypatch, capsys)
     place = "dask=tcp://127.0.0.1:9"
     assert main(["matrix", str(matrix), "-o", str(tmp_path / "out"), "--executor", place]) == 2
     said = capsys.readouterr().err
-    assert "PTG509: no Dask scheduler answers at tcp://127.0.0.1:9 within 1 s" in said and "Traceback" not in said
+    assert "PTG521: no Dask scheduler answers at tcp://127.0.0.1:9 within 1 s" in said and "Traceback" not in said
     assert not (tmp_path / "out").exists()
 
 
@@ -306,7 +306,7 @@ def test_other_code_is_refused(whole, matrix, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(executor, "__version__", "0.0.1")
     assert main(["matrix", str(matrix), "-o", str(tmp_path / "out"), "--executor", whole.name]) == 2
     said = capsys.readouterr().err
-    assert said.count("PTG509") == 2 and "and not 0.0.1" in said and "install there what is installed here" in said
+    assert said.count("PTG521") == 2 and "and not 0.0.1" in said and "install there what is installed here" in said
     # A worker that joins later says so itself.
     monkeypatch.setattr(executor.Dask, "_inspect", lambda self, where: None)
     assert main(["matrix", str(matrix), "-o", str(tmp_path / "out"), "--executor", whole.name]) == 2

@@ -91,7 +91,7 @@ def sort_suite(name: str = "handmade") -> Suite:
 
 def host_text() -> str:
     plans = [*map(sort_plan, SORTS), *map(copy_plan, COPIES), masked_plan()]
-    return host.main_cpp(sort_suite(), plans, [Kernel(plan, [], [plan.case]) for plan in plans], BANNER)
+    return host.main_cpp(sort_suite(), plans, [Kernel(plan, "", "", [plan.case]) for plan in plans], BANNER)
 
 
 def gen_data_text(banner: str = BANNER) -> str:

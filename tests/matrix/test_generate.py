@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,11 @@ import pytest
 from ptogen import output
 from ptogen.cli import main
 from ptogen.errors import PtogenError
-from ptogen.matrix import engine
+from ptogen.matrix import engine, sound
 from ptogen.matrix.engine import Options, generate
-from ptogen.matrix.sound import _known, sound_plans
+from ptogen.matrix.sound import _known, _named, sound_plans
 from ptogen.plan import plan_suite
+from ptogen.platforms import Pipe
 from ptogen.render import cpp, st
 from ptogen.render.environment import template_root
 from ptogen.spec.matrix import load_matrix
@@ -101,24 +103,54 @@ def test_layout_is_clang_formats_own(matrix: Path, monkeypatch: pytest.MonkeyPat
         return made
 
     monkeypatch.setattr(st, "format_cpp", both)
-    bench = Path(__file__).parents[2] / "specs" / "matrices" / "bench.yaml"
-    sampled = matrix.with_name("sampled.yaml")
-    sampled.write_text(bench.read_text() + "strategy: {sample: 400}\n")
-    for place in (matrix, sampled):
+    for place in (matrix, sampled(matrix, 400)):
         generate([load_matrix(place)], Options(matrix.parent / "none", looking=True), jobs=1)
     assert len(raw) > 100
     assert cpp.clang_format(raw) == laid_out
 
 
+def sampled(matrix: Path, cases: int) -> Path:
+    """A part of the benchmark's matrix, which has every op on every platform."""
+    bench = Path(__file__).parents[2] / "specs" / "matrices" / "bench.yaml"
+    place = matrix.with_name("sampled.yaml")
+    place.write_text(f"{bench.read_text()}strategy: {{sample: {cases}}}\n")
+    return place
+
+
 def test_shared_plans_are_the_plans_made_apart(matrix: Path) -> None:
+    for place in (matrix, sampled(matrix, 1_000)):
+        loaded = load_matrix(place)
+        _known.clear()
+        _named.clear()
+        count = 0
+        for rows in engine.suites_of([loaded], Options(matrix.parent), 1):
+            suite = rows.suite(loaded, None)
+            assert sound_plans(suite) == plan_suite(suite)
+            count += len(suite.cases)
+        assert len(_known) < count * 0.7
+
+
+def test_a_shared_plan_is_checked_again_where_the_op_does_something_else(
+    matrix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shapes = "dst: [1, 8], src0: [1, 8], src1: [1, 1]"
+    matrix.write_text(f"matrix: {{op: [tpartmin, tpartmax], platform: a5, dtype: [float32, int32], {shapes}}}\n")
     loaded = load_matrix(matrix)
+    first, second = (rows.suite(loaded, None) for rows in engine.suites_of([loaded], Options(matrix.parent), 1))
+    checked: list[str] = []
+    monkeypatch.setattr(sound, "check_suite", lambda suite, plans: checked.extend(plan.case for plan in plans))
     _known.clear()
-    count = 0
-    for rows in engine.suites_of([loaded], Options(matrix.parent), 1):
-        suite = rows.suite(loaded, None)
-        assert sound_plans(suite) == plan_suite(suite)
-        count += len(suite.cases)
-    assert len(_known) < count / 2
+    _named.clear()
+    sound_plans(first)
+    assert checked == ["case_float32_1x8_src1_1x1"]
+    real = sound.instruction_effects
+    monkeypatch.setattr(
+        sound,
+        "instruction_effects",
+        lambda plan, op, platform: tuple(replace(one, pipe=Pipe.S) for one in real(plan, op, platform)),
+    )
+    assert sound_plans(second) == plan_suite(second)
+    assert checked == ["case_float32_1x8_src1_1x1", "case_float32_1x8_src1_1x1"]
 
 
 # What is not done again
@@ -436,7 +468,6 @@ def test_two_runs_into_one_tree(matrix: Path, tmp_path: Path) -> None:
 
 def test_memory_is_bounded() -> None:
     """What is remembered from suite to suite has a limit; benchmarks/generation.py measures the whole."""
-    from ptogen.matrix import sound
     from ptogen.plan import sync
 
     assert sound._MOST <= 4096 and sync._MOST <= 4096 and cpp._MOST <= 50_000 and cpp._MOST_CHUNKS <= 10_000

@@ -58,3 +58,20 @@ def test_a_kernel_that_does_not_compile(tmp_path):
     assert f"{tmp_path}/broken.cpp:2:" in result.output
     assert "PTG505" in result.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.cpp"]
+
+
+def test_a_linked_test_is_the_platforms_that_its_path_says(tmp_path):
+    from ptogen.cli.sanitize import _platform
+
+    own = tmp_path / "npu" / "a2a3" / "src" / "st" / "testcase" / "tx"
+    own.mkdir(parents=True)
+    linked = tmp_path / "npu" / "a5" / "src" / "st" / "testcase"
+    linked.mkdir(parents=True)
+    (linked / "tx").symlink_to(own, target_is_directory=True)
+    (tmp_path / "mine").symlink_to(own, target_is_directory=True)
+    assert [_platform(place) for place in (own, linked / "tx", tmp_path / "mine", tmp_path)] == [
+        "a2a3",
+        "a5",
+        "a2a3",
+        None,
+    ]

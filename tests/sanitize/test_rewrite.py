@@ -19,6 +19,7 @@ from ptogen.backend.rewrite import rewrite
             "2",
             "",
         ),
+        ("CONCAT(run, CASE)<T><<<1, nullptr, s>>>(a);", "CONCAT(run, CASE)<T>", "CONCAT(run, CASE)<T>(a)", "1", ", a"),
         (
             "run<<<f(1, 2), nullptr, s>>>((half*)x, g(a, b));",
             "run",
@@ -71,3 +72,28 @@ def test_element_access_is_recorded():
         rewrite("counts.SetValue(0, n.GetValue(1));")
         == "::ptogen::At(counts).SetValue(0, ::ptogen::At(n).GetValue(1));"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("b();\n#endif\n    TADD_IMPL(c, a, b);", "b();\n#endif\n    TADD(c, a, b);"),
+        ("void TADD_IMPL(int a) {}", "void TADD_IMPL(int a) {}"),
+    ],
+)
+def test_an_instruction_is_called_by_its_public_name(text, made):
+    assert rewrite(text) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ('asm volatile("MOV %0, PC\\n" : "+l"(pc));', ";"),
+        ('while (f()) {\n    asm("nop"\n        : : );\n}', "while (f()) {\n    \n;\n}"),
+        ("#include <pto/npu/a2a3/TQuant.hpp>\nint a;", "\nint a;"),
+        ("#include <pto/pto-inst.hpp>", "#include <pto/pto-inst.hpp>"),
+        ('// asm("nop");', '// asm("nop");'),
+    ],
+)
+def test_what_only_the_device_has_is_left_out(text, made):
+    assert rewrite(text) == made

@@ -24,6 +24,7 @@ EXPECTED = {
         "event_not_waited_for": ["error PTG421", "error PTG411"],
         "event_of_other_pipes": ["error PTG411"],
         "blocks": ["error PTG413"],
+        "element_without_flag": ["error PTG411"],
     },
     "flags": {
         "hang": ["error PTG422", "error PTG422"],
@@ -31,6 +32,7 @@ EXPECTED = {
         "double_set": ["error PTG423"],
         "no_such_id": ["error PTG424"],
         "used_inside": ["error PTG424"],
+        "maybe_used_inside": ["warning PTG424"],
     },
     "memory": {
         "past_the_end": ["error PTG401"],
@@ -42,6 +44,9 @@ EXPECTED = {
         "stale": ["error PTG431"],
         "scratch": ["error PTG406", "error PTG431"],
         "unknown": [],
+        "destroyed_in_place": ["error PTG403"],
+        "scratch_on_an_operand": ["error PTG403"],
+        "unused": ["note PTG403"],
     },
 }
 """Severity and code of every finding on a2a3, by file and case."""
@@ -121,7 +126,7 @@ def test_formats(recorded):
     result = Sanitized("memory.cpp", "a2a3", cases=cases)
     assert exit_code([result]) == 1
     assert exit_code([Sanitized("clean.cpp", "a2a3")]) == 0
-    assert "memory.cpp (a2a3): 9 cases" in as_text([result])
+    assert "memory.cpp (a2a3): 12 cases" in as_text([result])
     data = as_data([result])
     assert {case["name"] for case in data["kernels"][0]["cases"]} == {f"Memory.{name}" for name in EXPECTED["memory"]}
     sarif = as_sarif([result])["runs"][0]
@@ -132,7 +137,7 @@ def test_formats(recorded):
         assert found["locations"][0]["physicalLocation"]["region"]["startLine"] > 0
     lines = as_github([result]).splitlines()
     assert len(lines) == len(sarif["results"])
-    assert all(line.startswith(("::error file=", "::warning file=")) for line in lines)
+    assert all(line.startswith(("::error file=", "::warning file=", "::notice file=")) for line in lines)
 
 
 def test_notes_alone_are_no_failure(recorded, monkeypatch):

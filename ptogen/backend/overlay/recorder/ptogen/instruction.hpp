@@ -90,18 +90,22 @@ std::string Describe(T& value)
         Put(text, "vc", value.GetValidCol());
         Put(text, "row", U::BFractal == pto::BLayout::RowMajor);
         Put(text, "box", U::SFractal != pto::SLayout::NoneBox);
+        Put(text, "pad", U::PadVal != pto::PadValue::Null);
 #ifndef PTOGEN_NPU
         // A kernel of the simulator itself may fill tiles by plain C++, which is not recorded.
         Put(text, "fresh", OffsetIn(static_cast<const void*>(value.data())) >= 0 && IsFresh(value));
 #endif
         Put(text, "id", static_cast<long long>(reinterpret_cast<std::uintptr_t>(&value)));
     } else if constexpr (pto::is_conv_tile_v<U>) {
-        // As one row of bytes that may be touched: its dimensions are not followed.
+        // As one row that may be touched: its dimensions are not followed. bufferSize counts elements in some kernels and bytes in others.
         using Element = typename U::DType;
         text = "{\"k\":\"tile\",\"d\":\"";
         text += DtypeName<Element>();
         text += "\"";
-        constexpr auto count = static_cast<long long>(U::bufferSize);
+        long long count = 1;
+        for (int at = 0; at < U::totalDimCount; ++at) {
+            count *= value.GetShape(at);
+        }
         Put(text, "s", sizeof(Element));
         Put(text, "loc", static_cast<int>(U::Loc));
         Put(text, "at", OffsetIn(static_cast<const void*>(value.data())));
@@ -111,6 +115,7 @@ std::string Describe(T& value)
         Put(text, "vc", count);
         Put(text, "row", 1);
         Put(text, "box", 1);
+        Put(text, "lay", static_cast<int>(U::layout));
         Put(text, "id", static_cast<long long>(reinterpret_cast<std::uintptr_t>(&value)));
     } else if constexpr (pto::is_global_data_v<U>) {
         using Element = std::remove_cv_t<std::remove_reference_t<decltype(*value.data())>>;
@@ -188,7 +193,12 @@ decltype(auto) Instruction(const char* name, const std::string& values, const vo
         Recorder::Instance().Step(from, std::string("\"t\":\"op\",\"n\":\"") + name + "\",\"v\":[" + values + "],\"a\":[" + described + "]");
     }
     Upstream inside;
-    return std::apply(std::forward<Call>(call), std::tuple_cat(Kept(std::forward<Arguments>(arguments))...));
+    // Most instructions take no event, and tuples take the compiler long.
+    if constexpr ((!kIsEvent<Arguments> && ...)) {
+        return call(std::forward<Arguments>(arguments)...);
+    } else {
+        return std::apply(std::forward<Call>(call), std::tuple_cat(Kept(std::forward<Arguments>(arguments))...));
+    }
 }
 
 // What an instruction is where upstream cannot compute it: no value, and an event to wait for.

@@ -81,6 +81,28 @@ template <typename... Arguments>
 void preload(Arguments&&...)
 {}
 
+#ifdef PTOGEN_NPU
+// A half of the device compiler.
+#define __fp16 half
+
+// Intrinsics of the device that some kernels call by themselves: recorded as steps of which nothing is known.
+#define PTOGEN_INTRINSIC(NAME)                                                                                         \
+    template <typename... Arguments>                                                                                   \
+    __attribute__((noinline)) void NAME(Arguments&&...)                                                                \
+    {                                                                                                                  \
+        ptogen::Recorder::Instance().Step(                                                                             \
+            __builtin_return_address(0), "\"t\":\"op\",\"n\":\"" #NAME "\",\"v\":[],\"a\":[]");                        \
+    }
+PTOGEN_INTRINSIC(copy_cbuf_to_gm)
+PTOGEN_INTRINSIC(copy_cbuf_to_ubuf)
+PTOGEN_INTRINSIC(copy_gm_to_cbuf_align_v2)
+PTOGEN_INTRINSIC(create_cbuf_matrix)
+PTOGEN_INTRINSIC(set_nd_para)
+PTOGEN_INTRINSIC(set_mask_count)
+PTOGEN_INTRINSIC(vector_dup)
+#undef PTOGEN_INTRINSIC
+#endif
+
 // The simulator's headers have it only where the compiler has std::bfloat16_t.
 namespace pto {
 template <typename T>

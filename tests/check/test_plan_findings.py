@@ -1,0 +1,78 @@
+"""Findings that only a plan can earn: what it declares of its inputs, its scratch and its types."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ptogen.check import check
+from ptogen.check.finding import Finding
+from ptogen.ops import catalogue
+from ptogen.plan.model import Affine, Instruction, KernelPlan, Load, Store
+from ptogen.plan.planner import plan_case
+from ptogen.platforms import PLATFORMS
+
+
+def planned(op: str, platform: str = "a2a3", **fields) -> KernelPlan:
+    entry, row = catalogue()[op], PLATFORMS[platform]
+    return plan_case(entry, entry.Case(name="case", **fields), row, "manual", row.ub_bytes)
+
+
+def with_step(plan: KernelPlan, place: int, step) -> KernelPlan:
+    return replace(plan, program=(*plan.program[:place], step, *plan.program[place + 1 :]))
+
+
+def found(plan: KernelPlan) -> list[Finding]:
+    return check(plan, catalogue()[plan.op], PLATFORMS[plan.platform])
+
+
+SORT = planned("tsort32", dtype="float32", rows=4, cols=64, valid=(3, 64))
+"""Two loads, a flag, TSORT32, a flag, a store; the tensors have a row that the kernel leaves alone."""
+
+
+def test_an_input_that_is_not_read():
+    load = SORT.program[0]
+    assert isinstance(load, Load) and found(SORT) == []
+    moved = with_step(SORT, 0, replace(load, src=replace(load.src, row=Affine(1))))
+    (finding,) = found(moved)
+    assert finding.code == "PTG432"
+    assert finding.message == "the kernel ends without reading bytes 0 to 256 of the input src"
+
+
+def test_what_is_loaded_and_not_used():
+    place = next(place for place, step in enumerate(SORT.program) if isinstance(step, Instruction))
+    args = dict(SORT.program[place].args)
+    args["idx"] = replace(args["idx"], rows=1, valid_rows=1)
+    finding = next(one for one in found(with_step(SORT, place, replace(SORT.program[place], args=tuple(args.items())))))
+    assert (finding.code, finding.steps) == ("PTG432", ("2 TLOAD(idx)",))
+    assert finding.message == "no step uses 512 B that 2 TLOAD(idx) brings"
+
+
+def test_a_tile_and_a_tensor_of_different_shapes():
+    for place in (0, len(SORT.program) - 1):
+        step = SORT.program[place]
+        assert isinstance(step, (Load, Store))
+        side = "src" if isinstance(step, Load) else "dst"
+        larger = with_step(SORT, place, replace(step, **{side: replace(getattr(step, side), rows=4)}))
+        (finding,) = found(larger)
+        assert finding.code == "PTG441"
+        assert "3 x" in finding.message and "4 x" in finding.message
+
+
+def test_what_an_instruction_leaves_in_tmp_is_not_its_result():
+    plan = planned("tmrgsort", dtype="float32", variant="multi", lists=(64, 128), exhausted=True)
+    assert found(plan) == []
+    place = next(place for place, step in enumerate(plan.program) if isinstance(step, Instruction))
+    args = dict(plan.program[place].args)
+    args["dst"], args["tmp"] = args["tmp"], args["dst"]
+    findings = found(with_step(plan, place, replace(plan.program[place], args=tuple(args.items()))))
+    assert {finding.code for finding in findings} == {"PTG431"}
+
+
+def test_types_that_do_not_go_together():
+    plan = planned("tpartargmax", dtype="float32", idx_dtype="uint32", dst=(2, 8), src0=(2, 8), src1=(2, 8))
+    place = next(place for place, step in enumerate(plan.program) if isinstance(step, Instruction))
+    args = dict(plan.program[place].args)
+    args["dst"], args["dstIdx"] = args["dstIdx"], args["dst"]
+    findings = found(with_step(plan, place, replace(plan.program[place], args=tuple(args.items()))))
+    messages = [finding.message for finding in findings if finding.code == "PTG441"]
+    assert messages[0] == "dst, src0, src1 are uint32, float32, float32 and not of one type: it does not compile"
