@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from ptogen.backend import cache, compile, project
+from ptogen.backend import cache, children, compile, project
 from ptogen.backend.project import Place
 from ptogen.backend.runtime import Kind, Runtime
 from ptogen.backend.toolchain import Toolchain
@@ -153,8 +152,8 @@ def _lines(command: Sequence[str], stop: Callable[[], bool]) -> Iterator[str]:
                     break
         finally:
             if process.poll() is None:
-                # At an interrupt Ninja ends its compilers and takes away what they have left half written.
-                process.send_signal(signal.SIGINT)
+                # Ninja then ends its compilers and takes away what they have left half written.
+                process.terminate()
 
 
 def _is_current(place: Place, key: str, toolchain: Toolchain) -> bool:
@@ -197,7 +196,7 @@ def _environment() -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if name not in dropped}
     environment.setdefault("CCACHE_SLOPPINESS", "pch_defines,time_macros,include_file_mtime,include_file_ctime")
     environment.setdefault("CCACHE_DEPEND", "1")
-    return environment | {"LC_ALL": "C.UTF-8"}
+    return environment | {"LC_ALL": "C.UTF-8", children.MARK: "1"}
 
 
 def _configure_fault(output: str) -> Diagnostic:

@@ -28,6 +28,9 @@ NAME = "cpu-sim"
 KEEP_SECONDS = 30 * 24 * 3600
 """Builds that nobody used for so long leave the cache."""
 
+LAID_OUT = "cluster-"
+"""How the name of a tree begins that was laid out for somebody else's check; see :mod:`ptogen.backend.cluster`."""
+
 
 def check(
     tree: Path,
@@ -92,6 +95,7 @@ def check(
         return result
 
     with cache.locked(place.root), children.pool(1 if fail_fast else jobs) as pool:
+        children.end_in(place.root)
         place.root.mkdir(parents=True, exist_ok=True)
         os.utime(place.root)
         by_key = {manifest.key: (manifest, cases) for manifest, cases in chosen}
@@ -231,11 +235,12 @@ def _rows(suites: Sequence[SuiteResult], present: frozenset[str]) -> list[Defect
 
 
 def _prune(place: Place) -> None:
-    """Takes builds and shared headers from the cache that nobody used for a month."""
+    """Takes builds, shared headers and trees of others from the cache that nobody used for a month."""
     import shutil
 
     now = time.time()
-    for folder in (*place.root.parent.glob("*/"), *(cache.root() / "runtimes").glob("*/")):
+    laid_out = (cache.root() / "trees").glob(f"{LAID_OUT}*/")
+    for folder in (*place.root.parent.glob("*/"), *(cache.root() / "runtimes").glob("*/"), *laid_out):
         stamp = folder / "complete" if folder.parent.name == "runtimes" else folder
         try:
             if folder != place.root and now - stamp.stat().st_mtime > KEEP_SECONDS:

@@ -161,7 +161,7 @@ def check(
     started = time.monotonic()
     progress, jobs = progress or Progress(), jobs or os.cpu_count() or 1
     chosen = choose(tree, select)
-    served = [manifest for manifest, _ in chosen if manifest.suite["platform"] == PLATFORM]
+    served = [manifest for manifest, _ in chosen if serves(manifest)]
     if not served:
         held = tuple(f"{manifest.key} is for {manifest.suite['platform']}" for manifest, _ in chosen)
         message = f"no suite here is for {PLATFORM}, whose cost model {NAME} compiles with"
@@ -200,6 +200,11 @@ def check(
         notes=(*notes, *edited),
         seconds=time.monotonic() - started,
     )
+
+
+def serves(manifest: Manifest) -> bool:
+    """Whether a suite is one that this backend compiles."""
+    return manifest.suite["platform"] == PLATFORM
 
 
 def _model(headers: Headers, compiler: Compiler, progress: Progress) -> tuple[Model, list[Diagnostic]]:

@@ -256,6 +256,25 @@ ub_bytes_option = click.option(
 )
 
 
+def _executor(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    import re
+
+    if not re.fullmatch(r"local|dask|dask=[a-z]+://[^/\s]+:\d+", value):
+        raise click.BadParameter(f"{value!r} is neither local nor dask nor like dask=tcp://host:8786.")
+    return value
+
+
+executor_option = click.option(
+    "--executor",
+    metavar="local|dask[=ADDRESS]",
+    default="local",
+    show_default=True,
+    callback=_executor,
+    help="Who does the work: processes of this machine, a Dask cluster of them, or the one at ADDRESS, such as "
+    "tcp://host:8786. There, --jobs is for the tasks at work; default: a thread each.",
+)
+
+
 def report(error: PtogenError, *, as_json: bool = False) -> None:
     """Prints every diagnostic on stderr and, where a machine reads, as JSON on stdout."""
     for diagnostic in error.diagnostics:

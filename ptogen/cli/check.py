@@ -6,9 +6,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,15 @@ import click
 from click.core import ParameterSource
 
 from ptogen import report as reports
-from ptogen.cli import format_option, print_json, show, ub_bytes_option
+from ptogen.cli import executor_option, format_option, print_json, show, ub_bytes_option
 
 if TYPE_CHECKING:
+    from ptogen.backend.cluster import Demands
     from ptogen.backend.selection import Selection
+    from ptogen.errors import Diagnostic
+    from ptogen.executor import Executor
     from ptogen.report.model import CheckReport, SuiteResult
+    from ptogen.report.progress import Progress
 
 DAY = 86_400
 
@@ -65,6 +70,7 @@ class Seconds(click.ParamType):
 @click.option(
     "-j", "--jobs", type=click.IntRange(min=1), help="Compilers and programs at once; default: one a processor."
 )
+@executor_option
 @click.option("--select", metavar="GLOB", help="Only cases whose name, or SUITE.NAME, matches.")
 @click.option(
     "--last-failed", is_flag=True, help="Only cases that failed when they ran last; all, if none did."
@@ -105,6 +111,7 @@ def check(
     compiler: str | None,
     pristine: bool,
     jobs: int | None,
+    executor: str,
     select: str | None,
     last_failed: bool,
     fail_fast: bool,
@@ -120,18 +127,23 @@ def check(
     a tree. On cpu-sim a case passes when every byte of its result is right; npu-static runs none, and says what each
     instruction costs.
     """
-    from importlib import import_module
-
-    from ptogen.backend import headers, toolchain
+    from ptogen.backend.cluster import Demands
     from ptogen.backend.failures import Failures
-    from ptogen.errors import Diagnostic
+    from ptogen.executor import opened
     from ptogen.report.model import merge
     from ptogen.report.progress import for_stderr
 
     if pristine and backend != "cpu-sim":
         raise click.UsageError(f"--pristine is for --backend cpu-sim: {backend} replaces no function.")
-    module = import_module(f"ptogen.backend.{backend.replace('-', '_')}")
-    choices = {"pristine": True} if pristine else {}
+    demands = Demands(
+        backend,
+        pto_isa,
+        compiler,
+        timeout,
+        fail_fast,
+        None if memory_gib is None else int(memory_gib * 2**30),
+        {"pristine": True} if pristine else {},
+    )
     trees = [(tree, chosen, Failures(tree, backend)) for tree, chosen in _trees(places, select, ub_bytes)]
     if last_failed:
         if any(failures.names for _, _, failures in trees):
@@ -143,11 +155,14 @@ def check(
         else:
             click.echo("no case failed last time: checking all", err=True)
     progress = for_stderr()
-    made = []
+    made: list[CheckReport] = []
+    remarks: list[Diagnostic] = []
     try:
-        found = headers.find(pto_isa, allow_fetch=True, progress=progress.line)
-        tools = toolchain.find(found, compiler)
-        with _terminable():
+        with _terminable(), opened(executor, jobs, os.cpu_count() or 1) as place:
+            if place.shares_files:
+                checked = _here(demands, jobs, progress, remarks)
+            else:
+                checked = partial(_there, demands, place)
             for tree, chosen, failures in trees:
 
                 def ended(suite: SuiteResult, failures: Failures = failures) -> None:
@@ -155,35 +170,53 @@ def check(
                     failures.add(suite)
 
                 try:
-                    made.append(
-                        module.check(
-                            tree,
-                            headers=found,
-                            toolchain=tools,
-                            select=chosen,
-                            jobs=jobs,
-                            fail_fast=fail_fast,
-                            progress=progress,
-                            timeout=timeout,
-                            memory_bytes=None if memory_gib is None else int(memory_gib * 2**30),
-                            ended=ended,
-                            **choices,
-                        )
-                    )
+                    made.append(checked(tree, select=chosen, progress=progress, ended=ended))
                 finally:
                     failures.keep()
     finally:
         progress.close()
     result = replace(merge(made), command=_command(ctx, places))
-    for attempt in tools.attempts:
-        if attempt.fault and attempt.reason == "CXX":
-            message = f"CXX={attempt.name} does not serve: {attempt.fault}; using {tools.compiler}"
-            show(Diagnostic("PTG502", message, severity="note"))
+    for remark in remarks:
+        show(remark)
     # First the files: what reads standard output may go away.
     for path in report_files:
         reports.write(result, path)
     _print(result, format_)
     ctx.exit(int(result.exit_code))
+
+
+def _here(
+    demands: Demands, jobs: int | None, progress: Progress, remarks: list[Diagnostic]
+) -> Callable[..., CheckReport]:
+    """Checks a tree with the compiler of this machine; ``remarks`` gets what is to be said at the end."""
+    from importlib import import_module
+
+    from ptogen.backend import headers, toolchain
+    from ptogen.errors import Diagnostic
+
+    found = headers.find(demands.pto_isa, allow_fetch=True, progress=progress.line)
+    tools = toolchain.find(found, demands.compiler)
+    for attempt in tools.attempts:
+        if attempt.fault and attempt.reason == "CXX":
+            message = f"CXX={attempt.name} does not serve: {attempt.fault}; using {tools.compiler}"
+            remarks.append(Diagnostic("PTG502", message, severity="note"))
+    return partial(
+        import_module(f"ptogen.backend.{demands.backend.replace('-', '_')}").check,
+        headers=found,
+        toolchain=tools,
+        jobs=jobs,
+        fail_fast=demands.fail_fast,
+        timeout=demands.timeout,
+        memory_bytes=demands.memory_bytes,
+        **demands.choices,
+    )
+
+
+def _there(demands: Demands, executor: Executor, tree: Path, **choices: Any) -> CheckReport:
+    """Checks a tree with the compilers of a cluster."""
+    from ptogen.backend import cluster
+
+    return cluster.check(tree, demands, executor, **choices)
 
 
 def _command(ctx: click.Context, places: Sequence[Path]) -> tuple[str, ...]:

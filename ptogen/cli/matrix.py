@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ptogen.cli import Directory, format_option, print_json, printable, show, table, ub_bytes_option
+from ptogen.cli import (
+    Directory,
+    executor_option,
+    format_option,
+    print_json,
+    printable,
+    show,
+    table,
+    ub_bytes_option,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ptogen.matrix.engine import Choose, Options, Outcome
+    from ptogen.matrix.suites import SuiteRows
     from ptogen.spec.matrix import Matrix
 
 SHOWN = 40
@@ -45,6 +55,7 @@ def _shard(_ctx: click.Context, _param: click.Parameter, value: str | None) -> t
     "--remove", type=click.Path(path_type=Path), metavar="CHECKOUT", help="Take what --into has put there out again."
 )
 @click.option("-j", "--jobs", type=click.IntRange(1, 1024), metavar="N", help="Processes; default: one a processor.")
+@executor_option
 @click.option("--list", "listing", is_flag=True, help="Print the names of the cases and make nothing.")
 @click.option(
     "--select", metavar="GLOB|EXPR", help="Only cases by name (*_13), or by fields (rows < 4 and idx == broadcast)."
@@ -79,6 +90,7 @@ def matrix(
     into: Path | None,
     remove: Path | None,
     jobs: int | None,
+    executor: str,
     listing: bool,
     select: str | None,
     shard: tuple[int, int] | None,
@@ -99,6 +111,7 @@ def matrix(
     """
     from ptogen.cli._register import check_places, put_in, take_out
     from ptogen.cli._render import read_license_header
+    from ptogen.executor import opened
     from ptogen.matrix.engine import Options, generate, suites_of
     from ptogen.matrix.workers import processors
 
@@ -116,21 +129,18 @@ def matrix(
     header = read_license_header(license_header)
     options = Options(into or out, ub_bytes, header, looking, diff, force or check, into is not None)
     choose = _choose(select, shard)
-    jobs = jobs or processors()
-    if listing:
-        names = (f"{rows.key}.{row.name}" for rows in suites_of(loaded, options, jobs, choose) for row in rows.rows)
-        if format_ == "json":
-            print_json({"cases": list(names)})
-        else:
-            for name in names:
-                click.echo(name)
-        return
     part = "-shard-{}-of-{}".format(*shard) if shard and not select else ""
-    watcher = _watcher()
-    try:
-        outcome = generate(loaded, options, jobs=jobs, part=part, choose=choose, prune=prune, watcher=watcher)
-    finally:
-        watcher.close()
+    with opened(executor, jobs, processors()) as place:
+        if listing:
+            _list(suites_of(loaded, options, 1, choose, place), format_)
+            return
+        watcher = _watcher()
+        try:
+            outcome = generate(
+                loaded, options, executor=place, part=part, choose=choose, prune=prune, watcher=watcher
+            )
+        finally:
+            watcher.close()
     _print(outcome, options, format_)
     if into:
         put_in(into, outcome.entries, looking)
@@ -189,6 +199,15 @@ def _choose(select: str | None, shard: tuple[int, int] | None) -> Choose | None:
 
 
 # What a person sees
+
+
+def _list(suites: Iterable[SuiteRows], format_: str) -> None:
+    names = (f"{rows.key}.{row.name}" for rows in suites for row in rows.rows)
+    if format_ == "json":
+        print_json({"cases": list(names)})
+    else:
+        for name in names:
+            click.echo(name)
 
 
 def _watcher() -> Any:

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from ptogen import output
 from ptogen.errors import Diagnostic, Position, PtogenError
+from ptogen.executor import Executor, Local, Workers
 from ptogen.matrix.expand import Expanded, Expander, Group, Slice, slices
 from ptogen.matrix.record import Record, code_digest, path_of, read, unchanged
 from ptogen.matrix.sound import sound_plans
 from ptogen.matrix.suites import Dropped, SuiteRows, suites
-from ptogen.matrix.workers import Workers
 from ptogen.output import MANIFESTS, REMOVE, UNCHANGED, WRITE, Change, Manifest
 from ptogen.platforms import PLATFORMS
 from ptogen.register import Entry, guard, withdraw
@@ -24,7 +24,6 @@ from ptogen.render.facts import content_digest
 from ptogen.render.st import render_all
 from ptogen.render.suite import RenderedSuite
 from ptogen.spec.matrix import Matrix
-from ptogen.spec.model import Suite
 
 TASK_CASES = 512
 """Cases that a worker takes at a time: enough that their C++ is laid out by few processes, few enough to stay small."""
@@ -156,6 +155,10 @@ def _make(task: Task) -> list[Done]:
     return make(_expanders[task.matrix].matrix, task.chunk, _options, _trusted[task.matrix])
 
 
+def _render(task: Task) -> list[RenderedSuite | Done]:
+    return render(_expanders[task.matrix].matrix, task.chunk, _options)
+
+
 class Task(NamedTuple):
     """Suites of a matrix for one worker."""
 
@@ -189,24 +192,30 @@ def make(matrix: Matrix, chunk: Sequence[SuiteRows], options: Options, trusted: 
         trusted: whether the tree was made by this very code, so that a suite of the same content is the same suite.
     """
     done: dict[str, Done] = {}
-    planned = []
-    for rows in chunk:
-        suite = rows.suite(matrix, options.ub_bytes)
-        if trusted and (left := _left(suite, rows, options.out)):
-            done[rows.key] = left
-            continue
-        try:
-            planned.append((suite, sound_plans(suite)))
-        except PtogenError as error:
-            done[rows.key] = Done(rows.key, suite.directory, len(rows.rows), faults=error.diagnostics)
-    rendered = render_all(planned, options.license_header) if planned else []
-    for suite in rendered:
-        done[suite.key] = _write(replace(suite, meta={**suite.meta, "matrix": matrix.stem}), options)
+    if trusted:
+        done = {rows.key: left for rows in chunk if (left := _left(rows, matrix, options))}
+    for made in render(matrix, [rows for rows in chunk if rows.key not in done], options):
+        done[made.key] = _written(made, options)
     return [done[rows.key] for rows in chunk]
 
 
-def _left(suite: Suite, rows: SuiteRows, out: Path) -> Done | None:
+def render(matrix: Matrix, chunk: Sequence[SuiteRows], options: Options) -> list[RenderedSuite | Done]:
+    """Plans, checks and renders suites; those that have faults come as :class:`Done`, and first."""
+    faulty: list[RenderedSuite | Done] = []
+    planned = []
+    for rows in chunk:
+        suite = rows.suite(matrix, options.ub_bytes)
+        try:
+            planned.append((suite, sound_plans(suite)))
+        except PtogenError as error:
+            faulty.append(Done(rows.key, suite.directory, len(rows.rows), faults=error.diagnostics))
+    rendered = render_all(planned, options.license_header) if planned else []
+    return faulty + [replace(suite, meta={**suite.meta, "matrix": matrix.stem}) for suite in rendered]
+
+
+def _left(rows: SuiteRows, matrix: Matrix, options: Options) -> Done | None:
     """The suite as it stands in the tree, where its content and all of its files are what they would become."""
+    suite, out = rows.suite(matrix, options.ub_bytes), options.out
     record = f"{MANIFESTS}/{rows.key}.json"
     try:
         text = (out / record).read_bytes()
@@ -221,7 +230,10 @@ def _left(suite: Suite, rows: SuiteRows, out: Path) -> Done | None:
     return Done(rows.key, suite.directory, len(rows.rows), Counter({UNCHANGED: len(manifest.files)}), files=files)
 
 
-def _write(suite: RenderedSuite, options: Options) -> Done:
+def _written(suite: RenderedSuite | Done, options: Options) -> Done:
+    """What became of a suite; one that has faults is not written."""
+    if isinstance(suite, Done):
+        return suite
     cases = len(suite.meta["cases"])
     try:
         if options.into:
@@ -247,7 +259,8 @@ def generate(
     matrices: Sequence[Matrix],
     options: Options,
     *,
-    jobs: int,
+    jobs: int = 1,
+    executor: Executor | None = None,
     part: str = "",
     choose: Choose | None = None,
     prune: bool = False,
@@ -258,15 +271,16 @@ def generate(
     Args:
         matrices: they may not make the same suite.
         options: what to do with every suite.
-        jobs: processes.
+        jobs: processes of this machine.
+        executor: where to make them instead.
         part: which part of the matrices ``choose`` leaves, for the name of their records; without a name there is none.
         choose: what to leave of each suite; None: all.
         prune: also remove suites that these matrices made before and do not make any more.
         watcher: told how far the run has come.
 
     Raises:
-        PtogenError: the matrices make no case, or the same suite twice. Faults of single suites are in the outcome; the
-            others are made.
+        PtogenError: the matrices make no case, or the same suite twice; PTG521 where a cluster cannot be used. Faults
+            of single suites are in the outcome, and the others are made.
     """
     outcome, watcher = Outcome(), watcher or Watcher()
     records = [read(options.out, f"{matrix.stem}{part}") for matrix in matrices]
@@ -284,10 +298,10 @@ def generate(
     else:
         outcome.idle = False
         trusted = [bool(record and record.code == options.digest) for record in records]
-        workers = Workers(jobs, _prepare, matrices, options, trusted)
+        workers = (executor or Local(jobs)).workers(_prepare, matrices, options, trusted)
         try:
             for number, matrix in enumerate(matrices):
-                record = _run(workers, number, matrix, choose, watcher, outcome, kept)
+                record = _run(workers, number, matrix, options, trusted[number], choose, watcher, outcome, kept)
                 record.inputs, record.code = inputs[number], options.digest
                 if remembers and not options.looking and not outcome.faults:
                     _put(record, options.out, f"{matrix.stem}{part}")
@@ -346,6 +360,8 @@ def _run(
     workers: Workers,
     number: int,
     matrix: Matrix,
+    options: Options,
+    trusted: bool,
     choose: Choose | None,
     watcher: Watcher,
     outcome: Outcome,
@@ -373,22 +389,23 @@ def _run(
                 chunks[route] = []
         yield from (Task(number, route, chunk) for route, chunk in enumerate(chunks) if chunk)
 
-    for batch in workers.map(_make, tasks(), route=lambda task: task.route):
-        for done in batch:
-            record.files.update(done.files)
-            facts = {"cases": done.cases, "platform": done.key.partition("-")[0], "directory": done.directory}
-            record.suites[done.key] = facts
-            outcome.entries.append(Entry(done.key, facts["platform"], done.directory))
-            outcome.cases += done.cases
-            outcome.suites += 1
-            outcome.files += done.actions[WRITE] + done.actions[UNCHANGED]
-            outcome.lines += done.lines
-            outcome.actions += done.actions
-            outcome.changed += done.changed
-            outcome.faults += done.faults
-            if done.diff:
-                outcome.diff.append(done.diff)
-            watcher.done(done.key, done.cases)
+    faults: dict[str, tuple[Diagnostic, ...]] = {}
+    for done in _made(workers, matrix, options, trusted, tasks()):
+        record.files.update(done.files)
+        facts = {"cases": done.cases, "platform": done.key.partition("-")[0], "directory": done.directory}
+        record.suites[done.key] = facts
+        outcome.entries.append(Entry(done.key, facts["platform"], done.directory))
+        outcome.cases += done.cases
+        outcome.suites += 1
+        outcome.files += done.actions[WRITE] + done.actions[UNCHANGED]
+        outcome.lines += done.lines
+        outcome.actions += done.actions
+        outcome.changed += done.changed
+        faults[done.key] = done.faults
+        if done.diff:
+            outcome.diff.append(done.diff)
+        watcher.done(done.key, done.cases)
+    outcome.faults += [fault for key in sorted(faults) for fault in faults[key]]
     record.counts = summary(counts, dropped)
     record.examples = dropped.examples
     outcome.counts += record.counts
@@ -402,6 +419,41 @@ def _run(
     return record
 
 
+def _made(
+    workers: Workers, matrix: Matrix, options: Options, trusted: bool, tasks: Iterable[Task]
+) -> Iterator[Done]:
+    """What became of each suite: workers write it themselves where they can, else they give its text."""
+    if workers.shares_files:
+        for _, batch in workers.completed(_make, tasks, route=lambda task: task.route):
+            yield from batch
+        return
+    standing: list[Done] = []
+
+    def rest() -> Iterator[Task]:
+        for task in tasks:
+            changed = []
+            for rows in task.chunk:
+                if trusted and (left := _left(rows, matrix, options)):
+                    standing.append(left)
+                else:
+                    changed.append(rows)
+            if changed:
+                yield task._replace(chunk=changed)
+
+    def lost(task: Task, fault: Diagnostic) -> list[RenderedSuite | Done]:
+        made = []
+        for rows in task.chunk:
+            suite = replace(fault, message=f"{rows.key} was not made: {fault.message}")
+            directory = f"{PLATFORMS[rows.group.platform].st_root}/{rows.name}"
+            made.append(Done(rows.key, directory, len(rows.rows), faults=(suite,)))
+        return made
+
+    for _, batch in workers.completed(_render, rest(), lost=lost):
+        for made in batch:
+            yield _written(made, options)
+    yield from standing
+
+
 def expanded(workers: Workers, number: int, matrix: Matrix, dropped: Dropped) -> Iterator[SuiteRows]:
     """The suites of one of the workers' matrices."""
     pieces = list(slices(matrix))
@@ -410,10 +462,14 @@ def expanded(workers: Workers, number: int, matrix: Matrix, dropped: Dropped) ->
 
 
 def suites_of(
-    matrices: Sequence[Matrix], options: Options, jobs: int, choose: Choose | None = None
+    matrices: Sequence[Matrix],
+    options: Options,
+    jobs: int,
+    choose: Choose | None = None,
+    executor: Executor | None = None,
 ) -> Iterator[SuiteRows]:
-    """The suites without anything made of them, for a list of names."""
-    workers = Workers(jobs, _prepare, matrices, options, [False] * len(matrices))
+    """The suites without anything made of them, for a list of names; the arguments are those of :func:`generate`."""
+    workers = (executor or Local(jobs)).workers(_prepare, matrices, options, [False] * len(matrices))
     try:
         for number, matrix in enumerate(matrices):
             for rows in expanded(workers, number, matrix, Dropped()):

@@ -22,6 +22,9 @@ from ptogen.render.environment import PACKAGE, template_root
 
 ENDING = ".matrix"
 
+DEPENDENCIES = ("clang-format", "jinja2", "numpy", "pydantic")
+"""Packages whose versions have a say in what a suite looks like."""
+
 
 @cache
 def code_digest() -> str:
@@ -29,7 +32,7 @@ def code_digest() -> str:
     from importlib.metadata import version
 
     digest = hashlib.sha256()
-    for name in ("clang-format", "jinja2", "numpy", "pydantic"):
+    for name in DEPENDENCIES:
         digest.update(f"{name} {version(name)}\0".encode())
     for root in (PACKAGE, template_root()):
         for path in sorted(path for ending in ("*.py", "*.j2") for path in root.rglob(ending)):

@@ -21,8 +21,10 @@ class Workers:
     """Processes whose :meth:`map` holds few results at a time: a producer is never far ahead of its consumer.
 
     Workers are forked, so that they start with everything imported and with what ``prepare`` left in this process. They
-    leave interrupts to the parent, and end when it is gone.
+    leave interrupts to the parent, and end when it is gone. They are :class:`ptogen.executor.Workers`.
     """
+
+    shares_files = True
 
     def __init__(self, jobs: int, prepare: Callable[..., None], *args: Any) -> None:
         prepare(*args)
@@ -50,6 +52,25 @@ class Workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+    def completed(
+        self,
+        work: Callable[[Task], Result],
+        tasks: Iterable[Task],
+        *,
+        route: Callable[[Task], int] | None = None,
+        lost: Any = None,
+    ) -> Iterator[tuple[Task, Result]]:
+        """Each task with its result; a worker that is lost is a fault of ptogen's own here."""
+        given: deque[Task] = deque()
+
+        def noted() -> Iterator[Task]:
+            for task in tasks:
+                given.append(task)
+                yield task
+
+        for result in self.map(work, noted(), route):
+            yield given.popleft(), result
 
     def close(self) -> None:
         """Waits for what is being done; what has not begun never does."""

@@ -57,10 +57,21 @@ class ExpressionError(Exception):
 
 @dataclass(frozen=True)
 class Expression:
-    """A condition that has been read."""
+    """A condition that has been read.
+
+    Attributes:
+        text: as it was given.
+        evaluate: its value for a combination.
+        fields, words: what it was read with; a copy in another process is read anew.
+    """
 
     text: str
     evaluate: Evaluate
+    fields: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return parse, (self.text, self.fields, self.words)
 
     def holds(self, values: Values) -> bool:
         """Whether the condition holds; a field that a combination has not got is None, and no order holds for it.
@@ -91,7 +102,7 @@ def parse(text: str, fields: Collection[str], words: Collection[str]) -> Express
         raise ExpressionError("this is not an expression", column, f"allowed are {_ALLOWED}") from None
     except (ValueError, RecursionError, MemoryError):
         raise ExpressionError("this is not an expression that can be read", 0, f"allowed are {_ALLOWED}") from None
-    return Expression(text, _Reader(fields, words).read(tree.body, 0))
+    return Expression(text, _Reader(fields, words).read(tree.body, 0), tuple(fields), tuple(words))
 
 
 class _Reader:

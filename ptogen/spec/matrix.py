@@ -30,6 +30,7 @@ from ptogen.errors import Diagnostic, Position, PtogenError
 from ptogen.ops import catalogue
 from ptogen.ops.base import DATA_KINDS, Op
 from ptogen.platforms import PLATFORMS
+from ptogen.spec.carried import Carried
 from ptogen.spec.case import CaseReader, is_dtype
 from ptogen.spec.document import MAX_BYTES, Document, read
 from ptogen.spec.expression import Expression, ExpressionError, parse
@@ -128,6 +129,7 @@ class Matrix:
         marks: places in the file.
         base: folder that a ``.npy`` path in ``data`` is relative to.
         digest: SHA-256 of all that the file says, the data files that it names included.
+        data_files: those files, as they are named; a matrix that is pickled takes them along.
     """
 
     stem: str
@@ -144,6 +146,10 @@ class Matrix:
     marks: Marks
     base: FilePath
     digest: str
+    data_files: tuple[str, ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "base": Carried(self.base, self.data_files)}
 
     def where_fault(self, error: ExpressionError) -> Diagnostic:
         """What is wrong with ``where`` for the values that it met."""
@@ -244,7 +250,7 @@ class _MatrixReader(CaseReader):
             digest="",
         )
         self.faults.raise_all()
-        return replace(matrix, digest=self._digest())
+        return replace(matrix, digest=self._digest(), data_files=tuple(sorted(self.files_read)))
 
     def _digest(self) -> str:
         digest = hashlib.sha256(json.dumps(self.data, sort_keys=True, default=repr).encode())
