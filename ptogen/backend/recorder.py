@@ -113,8 +113,6 @@ def prepare(headers: Headers, compiler: Compiler, computed: bool, npu: bool, pro
         PtogenError: PTG505 where it does not compile with these headers.
     """
     own = ["-DPTOGEN_NPU"] * npu + ["-DPTOGEN_RECORD_ONLY"] * (not computed)
-    key = cache.digest(*compiler.command, compiler.version, headers.digest, compile.overlay_digest(), HEADER, *own)
-    folder = cache.root() / "recorders" / key
     options = [
         compiler.standard,
         "-O0",
@@ -126,9 +124,12 @@ def prepare(headers: Headers, compiler: Compiler, computed: bool, npu: bool, pro
         "-D__CPU_SIM",
         "-DPTO_COMM_NOT_SUPPORTED",
         *own,
-        f"-I{folder}",
         *compile.include_options(compiler, headers.include, ("recorder", "simulator")),
     ]
+    # The options are in the key with the folders of the headers, whose paths a precompiled header holds.
+    key = cache.digest(*compiler.command, compiler.version, headers.digest, compile.overlay_digest(), HEADER, *options)
+    folder = cache.root() / "recorders" / key
+    options = [f"-I{folder}", *options]
     with cache.locked(folder):
         if not (folder / "complete").is_file():
             shutil.rmtree(folder, ignore_errors=True)

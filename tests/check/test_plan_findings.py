@@ -6,10 +6,13 @@ from dataclasses import replace
 
 from ptogen.check import check
 from ptogen.check.finding import Finding
+from ptogen.check.initcheck import initcheck
+from ptogen.check.trace import Event, Touch, Trace
 from ptogen.ops import catalogue
+from ptogen.ops.base import Region
 from ptogen.plan.model import Affine, Instruction, KernelPlan, Load, Store
 from ptogen.plan.planner import plan_case
-from ptogen.platforms import PLATFORMS
+from ptogen.platforms import PLATFORMS, Pipe
 
 
 def planned(op: str, platform: str = "a2a3", **fields) -> KernelPlan:
@@ -76,3 +79,20 @@ def test_types_that_do_not_go_together():
     findings = found(with_step(plan, place, replace(plan.program[place], args=tuple(args.items()))))
     messages = [finding.message for finding in findings if finding.code == "PTG441"]
     assert messages[0] == "dst, src0, src1 are uint32, float32, float32 and not of one type: it does not compile"
+
+
+def test_a_tile_that_is_tmp_and_dst_holds_the_result():
+    """pto-isa's tests of TXOR on a5 pass dst where a tmp belongs, which that form does not use."""
+    tile = Touch("UB", "dst", Region(0, 128), writes=True, defined=True)
+    read = replace(tile, writes=False)
+    out = Touch("out", "out", Region(0, 128), writes=True, defined=True)
+
+    def judged(tmp: str) -> list[str]:
+        events = (
+            Event("1 TXOR", Pipe.V, (tile,), tiles=(("dst", "dst"), ("tmp", tmp))),
+            Event("2 TSTORE", Pipe.MTE3, (read, out), tiles=(("src", "dst"),)),
+        )
+        trace = Trace(events, {}, {"out": 128}, frozenset(), (replace(out, writes=False),), 196_608, 196_608)
+        return [finding.code for finding in initcheck(trace)]
+
+    assert judged("dst") == judged("other") == []
