@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import time
 from pathlib import Path
 
@@ -15,6 +16,10 @@ from ptogen.backend import headers as _headers
 from ptogen.backend import toolchain as _toolchain
 from ptogen.backend.headers import Headers
 from ptogen.backend.toolchain import Toolchain
+
+# A shell starts what it runs in the background with interrupts ignored, and what the tests start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No test may depend on how busy the machine is.
 hypothesis.settings.register_profile("ptogen", deadline=None)

@@ -122,7 +122,7 @@ def test_every_shipped_spec_compiles_and_has_its_cycles(report):
 def test_the_cycles_are_those_that_the_model_says_itself(report, pinned, toolchain, tmp_path):
     source, program = tmp_path / "direct.cpp", tmp_path / "direct"
     source.write_text(DIRECT)
-    options = ["-std=c++2b", "-w", "-include", "stdint.h", "-include", "stddef.h", "-D__COSTMODEL"]
+    options = ["-std=c++20", "-w", "-include", "stdint.h", "-include", "stddef.h", "-D__COSTMODEL"]
     options += ["-D__NPU_ARCH__=2201", "-DPTO_COMM_NOT_SUPPORTED", "-isystem", str(pinned.include)]
     subprocess.run([*toolchain.compiler.command, *options, source, "-o", program], check=True)
     said = subprocess.run([program], capture_output=True, text=True, check=True).stdout

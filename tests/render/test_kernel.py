@@ -165,7 +165,7 @@ def test_the_kernel_compiles_unchanged_against_the_a2a3_headers(mode, headers, t
     source.write_text(kernel(rendered("a2a3", mode)))
     include = download.include_folder() or headers.include
     options = [
-        "-std=c++23",
+        "-std=c++20",
         *SIM[:4],
         "-D__COSTMODEL",
         "-D__NPU_ARCH__=2201",
@@ -192,7 +192,7 @@ def test_partial_ops_compile_against_the_a2a3_headers(op, headers, toolchain, tm
     source.write_text(kernel(render(suite, plan_suite(suite))))
     include = download.include_folder() or headers.include
     options = [
-        "-std=c++23",
+        "-std=c++20",
         *SIM[:4],
         "-D__COSTMODEL",
         "-D__NPU_ARCH__=2201",
