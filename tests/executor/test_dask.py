@@ -100,8 +100,7 @@ def deadly(task: int) -> int:
     return task * task
 
 
-def test_work_that_kills_every_worker_is_given_up(monkeypatch):
-    monkeypatch.setattr(executor, "DEATHS", 1)
+def test_work_that_kills_every_worker_is_given_up():
     with executor.Dask(None, 1) as place:
         workers = place.workers()
         faults = []
