@@ -128,7 +128,7 @@ def _make(
             continue
         if key not in blocks and (whole or _is_current(place, key, toolchain)):
             ended(key, None)
-        elif key in blocks or not (fail_fast or stop()):
+        elif key in blocks or not ((fail_fast and blocks) or stop()):
             details = compile.first_errors(blocks.get(key, "" if blocks else output))
             ended(key, Diagnostic("PTG505", "the suite does not build", _position(source, details), details))
 

@@ -206,9 +206,12 @@ def _build(
     for last in (False, True):
         runtimes = {kind: runtime.prepare(kind, toolchain.compiler, headers, progress.line) for kind in kinds}
         progress.line(f"building {len(rest)} suite{'s' * (len(rest) != 1)} with {toolchain.compiler}")
+        stale: set[str] = set()
 
-        def one(key: str, fault: Diagnostic | None, last: bool = last) -> None:
-            if key in rest and (last or fault is None or not build.is_stale(fault)):
+        def one(key: str, fault: Diagnostic | None, last: bool = last, stale: set[str] = stale) -> None:
+            if key in rest and not last and fault is not None and build.is_stale(fault):
+                stale.add(key)
+            elif key in rest:
                 rest.remove(key)
                 ended(key, fault)
 
@@ -216,10 +219,11 @@ def _build(
             place, sources, runtimes, toolchain,
             jobs=jobs, fail_fast=stop.armed, ended=one, stop=lambda: stop.now,
         )  # fmt: skip
-        if not rest or stop.now:
+        # With --fail-fast, suites that are neither built nor at fault are no reason to begin again.
+        if not stale or stop.now:
             break
-        for stale in runtimes.values():
-            runtime.discard(stale)
+        for one_of_them in runtimes.values():
+            runtime.discard(one_of_them)
 
 
 def _rows(suites: Sequence[SuiteResult], present: frozenset[str]) -> list[DefectRow]:
