@@ -311,7 +311,8 @@ def _copy(file: Path, place: Path, before: str = "") -> Path:
     """The source as a host compiler reads it, its lines called by the names of the original."""
     copy = place / file.name
     text = file.read_text(encoding="utf-8", errors="surrogateescape")
-    copy.write_text(f'{before}#line 1 "{file.resolve()}"\n{rewrite(text)}', encoding="utf-8", errors="surrogateescape")
+    name = driver.string(str(file.resolve()))
+    copy.write_text(f"{before}#line 1 {name}\n{rewrite(text)}", encoding="utf-8", errors="surrogateescape")
     return copy
 
 
