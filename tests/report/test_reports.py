@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -165,3 +166,12 @@ def test_what_is_to_be_said_of_many_cases_is_said_once():
     suite = SuiteResult("a5-op", "op", "a5", "manual", "OPTest", "tests/op", cases)
     out = shown(make_report(suites=(suite,), defects=()))
     assert out.count("PTG505") == 1 and "failed a5-op.one and 2 more: PTG505: no\n    why\n" in out
+
+
+def test_nothing_is_cut_where_there_is_no_terminal():
+    reason = "the end of a long reason is " + "far " * 40 + "away"
+    case = CaseResult("c" * 90, Outcome.NOT_RUN, reason=reason)
+    report = replace(make_report(), suites=(replace(make_report().suites[0], key="s" * 90, cases=(case,)),))
+    stream = io.StringIO()
+    text.show(report, stream)
+    assert reason in stream.getvalue() and "c" * 90 in stream.getvalue() and "…" not in stream.getvalue()
