@@ -295,7 +295,14 @@ def test_a_scheduler_that_does_not_answer(matrix, tmp_path, monkeypatch, capsys)
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("text", ["dusk", "dask=", "dask=host", "dask=tcp://host", "dask tcp://host:1"])
+def test_an_address_that_no_client_can_take(matrix, tmp_path, capsys):
+    for place, why in (("tls://127.0.0.1:9", "TLS is not configured"), ("tcp://ho..st:9", "label empty or too long")):
+        assert main(["matrix", str(matrix), "-o", str(tmp_path / "out"), "--executor", f"dask={place}"]) == 2
+        said = capsys.readouterr().err
+        assert "PTG521" in said and why in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize("text", ["dusk", "dask=", "dask=host", "dask=tcp://host", "dask tcp://host:1", "dask=foo://h:1"])
 def test_what_is_no_executor(text, matrix, capsys):
     for command in ("matrix", "check"):
         assert main([command, str(matrix), "--executor", text]) == 2
