@@ -71,20 +71,24 @@ def write(out: str | os.PathLike[str], suites: Sequence[RenderedSuite], *, force
     return output.write(Path(out), suites, force=force)
 
 
-def run(place: str | os.PathLike[str], *, select: str | None = None, jobs: int | None = None) -> CheckReport:
+def run(
+    place: str | os.PathLike[str], *, select: str | None = None, jobs: int | None = None, backend: str = "cpu-sim"
+) -> CheckReport:
     """Builds a spec file or a tree, runs it on the CPU simulator and compares every byte.
 
     Args:
         place: a spec file, or a directory that ptogen has written.
         select: only cases whose name matches this glob.
         jobs: how many programs are built or run at once.
+        backend: ``cpu-sim``; or ``npu-static``, which runs nothing: it compiles the suites of a2a3 against the NPU's
+            headers and gives the cycles of pto-isa's cost model.
 
     Raises:
+        ValueError: there is no such backend.
         PtogenError: the spec has faults, or something that a build needs is missing. Failed cases are in the report.
     """
-
     if Path(place).is_dir():
-        return _run(Path(place), select, jobs)
+        return _run(Path(place), select, jobs, backend)
     rendered = []
     for suite in load(place):
         plans = plan(suite)
@@ -92,12 +96,15 @@ def run(place: str | os.PathLike[str], *, select: str | None = None, jobs: int |
         rendered.append(render(suite, plans))
     with tempfile.TemporaryDirectory(prefix="ptogen-") as folder:
         write(folder, rendered)
-        return _run(Path(folder), select, jobs)
+        return _run(Path(folder), select, jobs, backend)
 
 
-def _run(tree: Path, select: str | None, jobs: int | None) -> CheckReport:
-    from ptogen.backend import cpu_sim, headers, toolchain
+def _run(tree: Path, select: str | None, jobs: int | None, backend: str) -> CheckReport:
+    from ptogen.backend import cpu_sim, headers, npu_static, toolchain
     from ptogen.backend.selection import Selection
 
+    checks = {module.NAME: module.check for module in (cpu_sim, npu_static)}
+    if backend not in checks:
+        raise ValueError(f"no backend {backend!r}; there are {', '.join(checks)}")
     found = headers.find(allow_fetch=True)
-    return cpu_sim.check(tree, headers=found, toolchain=toolchain.find(found), select=Selection(select), jobs=jobs)
+    return checks[backend](tree, headers=found, toolchain=toolchain.find(found), select=Selection(select), jobs=jobs)

@@ -59,6 +59,16 @@ def test_check_gives_findings(tmp_path: Path) -> None:
     assert findings and all(isinstance(finding, Finding) for finding in findings)
 
 
+def test_every_backend_runs_a_spec(tmp_path: Path, headers, toolchain) -> None:
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("op: tsort32\nplatform: a2a3\ndtype: float32\nrows: 2\ncols: 13\n")
+    report = ptogen.run(spec, backend="npu-static")
+    (case,) = report.suites[0].cases
+    assert str(case.outcome) == "passed" and [cost.instruction for cost in case.costs] == ["TLOAD", "TSORT32", "TSTORE"]
+    with pytest.raises(ValueError, match="no backend 'npu'; there are cpu-sim, npu-static"):
+        ptogen.run(spec, backend="npu")
+
+
 def test_there_is_nothing_else() -> None:
     assert set(ptogen.__all__) <= set(dir(ptogen))
     with pytest.raises(AttributeError):
