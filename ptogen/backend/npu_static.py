@@ -57,9 +57,6 @@ KINDS = {"TSTORE": "TSTORE_VEC", "TMOV": "TMOV_V2V"}
 Every tile of a ptogen kernel lies in UB.
 """
 
-SOURCES = (".cpp", ".h", ".hpp", ".inc")
-"""Endings of the files that a kernel may include: when one changes, the suite is compiled again."""
-
 KEEP_SECONDS = 30 * 24 * 3600
 """Results that nobody used for so long leave the cache."""
 
@@ -308,7 +305,7 @@ def _costs(job: Job) -> tuple[Costs, dict[str, str]] | Diagnostic:
     PTG505 where the suite does not compile, PTG100 where it cannot be read.
     """
     text = _program(job)
-    read = [path for path in job.source.rglob("*") if path.suffix in SOURCES and path.is_file()]
+    read = [path for path in job.source.rglob("*") if path.suffix in compile.SOURCES and path.is_file()]
     try:
         files = cache.digest_files(job.source, read)
     except OSError as error:

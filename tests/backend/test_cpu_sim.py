@@ -242,6 +242,21 @@ def test_only_what_changed_is_built_again(place, check):
     assert note.severity == "note" and "sums_kernel.cpp" in str(note.position)
 
 
+@pytest.mark.parametrize("name", ["main.cpp", "own.h"])
+def test_a_text_with_an_old_time_stamp_is_checked(tmp_path, check, name):
+    """Such as one that was put back, copied or unpacked with its own."""
+    tree = make_tree(tmp_path, "sums", ["wrong"])
+    folder = next(tree.glob("tests/npu/a2a3/src/st/testcase/sums"))
+    main = (folder / "main.cpp").read_text().replace("wrong) { Compare(0); }", "wrong) { OWN }")
+    (folder / "main.cpp").write_text(f'#include "own.h"\n{main}')
+    (folder / "own.h").write_text("#define OWN Compare(0);\n")
+    assert check(tree).counts[Outcome.FAILED] == 1
+    mended = {"main.cpp": main.replace("OWN", ""), "own.h": "#define OWN\n"}
+    (folder / name).write_text(mended[name])
+    os.utime(folder / name, (1, 1))
+    assert check(tree).counts[Outcome.PASSED] == 1
+
+
 @pytest.mark.parametrize(
     ("select", "count"), [("good", 1), ("a2a3-sums.l*", 2), ("SUMSTest.last", 1), ("SUMSTest.*", 3), (None, 3)]
 )
