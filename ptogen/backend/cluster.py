@@ -11,7 +11,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache as once
 from importlib import import_module
@@ -250,24 +250,28 @@ def _free() -> int | None:
 
 @contextmanager
 def _room(given: int | None, kernels: Sequence[Path]) -> Iterator[None]:
-    """Waits until no more compilers are at work on this machine, in whatever process, than fit into the memory."""
+    """Waits until the compilers at work on this machine, in whatever process, leave enough of the memory.
+
+    The memory is cut into equal places, each enough for the smallest compiler; a unit takes as many as it needs.
+    """
     import filelock
 
     room, most = _free() if given is None else given, os.cpu_count() or 1
-    fit = most if room is None else max(1, min(most, room // memory.need(kernels)))
-    places = [filelock.FileLock(cache.root() / "compilers" / f"{number}.lock") for number in range(fit)]
+    many = most if room is None else max(1, min(most, room // memory.COMPILER_BYTES))
+    wanted = 1 if room is None else min(many, -(-memory.need(kernels) * many // max(1, room)))
+    places = [filelock.FileLock(cache.root() / "compilers" / f"{number}.lock") for number in range(many)]
     (cache.root() / "compilers").mkdir(parents=True, exist_ok=True)
     while True:
-        for place in places:
-            try:
-                place.acquire(timeout=0)
-            except filelock.Timeout:
-                continue
-            try:
-                yield
-            finally:
-                place.release()
-            return
+        with ExitStack() as held:
+            free = wanted
+            for place in places:
+                with suppress(filelock.Timeout):
+                    place.acquire(timeout=0)
+                    held.callback(place.release)
+                    free -= 1
+                if not free:
+                    yield
+                    return
         time.sleep(0.05)
 
 

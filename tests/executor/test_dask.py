@@ -15,7 +15,7 @@ import pytest
 from small_trees import make_tree
 
 from ptogen import executor, output
-from ptogen.backend import children, cpu_sim
+from ptogen.backend import children, cpu_sim, memory
 from ptogen.backend import cluster as clusters
 from ptogen.cli import main
 from ptogen.matrix import engine
@@ -196,6 +196,25 @@ def test_compilers_of_one_machine_keep_to_its_memory(tmp_path, monkeypatch):
             for lock in free[1:]:
                 lock.acquire(timeout=0)
                 lock.release()
+
+
+def test_a_large_kernel_leaves_less_room_to_others(tmp_path, monkeypatch):
+    monkeypatch.setenv("PTOGEN_CACHE", str(tmp_path))
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    large = tmp_path / "large_kernel.cpp"
+    large.write_bytes(bytes(2 * memory.COMPILER_BYTES // memory.BYTES_A_LETTER))
+    given = 4 * memory.COMPILER_BYTES
+    with clusters._room(given, [large]):
+        locks = [filelock.FileLock(tmp_path / "compilers" / f"{number}.lock") for number in range(4)]
+        for number, lock in enumerate(locks):
+            if number < 3:
+                with pytest.raises(filelock.Timeout):
+                    lock.acquire(timeout=0)
+        with clusters._room(given, []), pytest.raises(filelock.Timeout):
+            locks[3].acquire(timeout=0)
+    for lock in locks:
+        lock.acquire(timeout=0)
+        lock.release()
 
 
 def test_what_a_lost_worker_has_left_is_ended(tmp_path):
