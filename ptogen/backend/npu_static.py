@@ -57,9 +57,6 @@ KINDS = {"TSTORE": "TSTORE_VEC", "TMOV": "TMOV_V2V"}
 Every tile of a ptogen kernel lies in UB.
 """
 
-KEEP_SECONDS = 30 * 24 * 3600
-"""Results that nobody used for so long leave the cache."""
-
 
 @dataclass(frozen=True)
 class Model:
@@ -186,7 +183,7 @@ def check(
     jobs = memory.compilers(jobs, memory_bytes, kernels, progress)
     with children.pool(1 if fail_fast else jobs) as pool:
         suites = tuple(pool.map(one, chosen))
-    _prune()
+    cache.prune("costs/*.json")
     used = model.headers
     return CheckReport(
         NAME,
@@ -415,13 +412,3 @@ def _call(command: Sequence[str], seconds: float | None = None) -> tuple[int, st
             children.forget(process)
         said.seek(0)
         return status, said.read().decode("utf-8", "replace")
-
-
-def _prune() -> None:
-    """Takes results from the cache that nobody used for a month."""
-    for record in (cache.root() / "costs").glob("*.json"):
-        try:
-            if time.time() - record.stat().st_mtime > KEEP_SECONDS:
-                record.unlink()
-        except OSError:
-            continue

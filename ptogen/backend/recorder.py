@@ -160,7 +160,7 @@ def prepare(headers: Headers, compiler: Compiler, computed: bool, npu: bool, pro
                     details = compile.first_errors(output)
                     message = "the recording layer does not compile with these headers"
                     raise PtogenError(Diagnostic("PTG505", message, details=details))
-            (folder / "complete").touch()
+        (folder / "complete").touch()
     if compiler.kind == "clang":
         use = ["-include-pch", str(folder / "pto.hpp.pch")]
     else:
