@@ -216,7 +216,9 @@ def functions(text: str) -> list[Function]:
     for match in re.finditer(r"\btemplate\s+(?!<)[\w\s*&:]*?\b(\w+)\s*<([^;{}()]*)>\s*\(", code):
         instances.setdefault(match[1], []).append(re.sub(r"\s+", " ", match[2]).strip())
     found = []
-    for match in re.finditer(r"([^;{}]*?)\b([A-Za-z_]\w*)\s*\(([^(){};]*)\)\s*(?:noexcept\s*)?\{", code):
+    # A match can begin behind a statement only, which keeps long tables of numbers from being tried at every place.
+    head = r"(?:\A|(?<=[;{}]))([^;{}]*?)\b([A-Za-z_]\w*)\s*\(([^(){};]*)\)\s*(?:noexcept\s*)?\{"
+    for match in re.finditer(head, code):
         before, name, inside = match.groups()
         if name in WORDS or not re.search(r"[\w>*&]\s*$", before) or re.search(r"(^|\W)(else|return)\s*$", before):
             continue

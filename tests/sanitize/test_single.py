@@ -59,6 +59,12 @@ def test_no_numbers(number):
         driver.parse(f"F(int={number})")
 
 
+def test_functions_are_found_behind_a_long_table():
+    """Each place of which would be tried as the beginning of a function, by a pattern that may begin anywhere."""
+    text = f"static const int kTable[] = {{{'1, ' * 100_000}}};\nnamespace a {{\nvoid Launch(int x) {{ f(x); }}\n}}\n"
+    assert [str(one) for one in driver.functions(text)] == ["Launch(int x)"]
+
+
 def test_odd_signs_in_the_path(tmp_path):
     place = tmp_path / 'a "b" \\ c'
     place.mkdir()
