@@ -14,11 +14,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache as once
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ptogen.backend import cache, cpu_sim, defects, headers, memory, toolchain, twins
+from ptogen.backend import cache, cpu_sim, defects, headers, memory, module, toolchain, twins
 from ptogen.backend.runtime import Kind
 from ptogen.backend.selection import ALL, Selection, choose
 from ptogen.errors import Diagnostic
@@ -107,7 +106,7 @@ def check(
     started = time.monotonic()
     progress = progress or Progress()
     chosen = choose(tree, select)
-    serves = getattr(_module(demands), "serves", lambda manifest: True)
+    serves = getattr(module(demands.backend), "serves", lambda manifest: True)
     served = [manifest for manifest, _ in chosen if serves(manifest)]
     edited, unreadable = cpu_sim.look(tree, served)
     workers = executor.workers()
@@ -196,10 +195,6 @@ def _source(tree: Path, manifest: Manifest) -> tuple[str, Path, Kind]:
     return manifest.key, tree / manifest.directory, Kind(str(manifest.suite["mode"]), False, frozenset(), bfloat16)
 
 
-def _module(demands: Demands) -> Any:
-    return import_module(f"ptogen.backend.{demands.backend.replace('-', '_')}")
-
-
 # On a worker
 
 
@@ -213,7 +208,7 @@ def _check(unit: Unit) -> tuple[CheckReport, str, str]:
         found = headers.find(demands.pto_isa, allow_fetch=True)
         tools = toolchain.find(found, demands.compiler)
         with _room(demands.memory_bytes, [tree / path for path in unit.files if path.endswith("_kernel.cpp")]):
-            report = _module(demands).check(
+            report = module(demands.backend).check(
                 tree,
                 headers=found,
                 toolchain=tools,

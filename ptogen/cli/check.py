@@ -17,6 +17,7 @@ import click
 from click.core import ParameterSource
 
 from ptogen import report as reports
+from ptogen.backend import BACKENDS
 from ptogen.cli import executor_option, format_option, print_json, show, ub_bytes_option
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ class Amount(click.ParamType):
 @click.argument("places", metavar="SPEC|TREE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--backend",
-    type=click.Choice(["cpu-sim", "npu-static"]),
-    default="cpu-sim",
+    type=click.Choice(BACKENDS),
+    default=BACKENDS[0],
     show_default=True,
     help="Where suites run, or (npu-static) what those of a2a3 compile against: the NPU's headers with a cost model.",
 )
@@ -203,9 +204,7 @@ def _here(
     demands: Demands, jobs: int | None, progress: Progress, remarks: list[Diagnostic]
 ) -> Callable[..., CheckReport]:
     """Checks a tree with the compiler of this machine; ``remarks`` gets what is to be said at the end."""
-    from importlib import import_module
-
-    from ptogen.backend import headers, toolchain
+    from ptogen.backend import headers, module, toolchain
     from ptogen.errors import Diagnostic
 
     found = headers.find(demands.pto_isa, allow_fetch=True, progress=progress.line)
@@ -215,7 +214,7 @@ def _here(
             message = f"CXX={attempt.name} does not serve: {attempt.fault}; using {tools.compiler}"
             remarks.append(Diagnostic("PTG502", message, severity="note"))
     return partial(
-        import_module(f"ptogen.backend.{demands.backend.replace('-', '_')}").check,
+        module(demands.backend).check,
         headers=found,
         toolchain=tools,
         jobs=jobs,
