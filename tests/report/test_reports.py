@@ -125,6 +125,14 @@ def test_merge():
     both = merge([make_report(), make_report()])
     assert len(both.suites) == 2 and both.seconds == 3.0 and len(both.notes) == 1
     assert [row.cases for row in both.defects] == [2, 4]
+    assert (both.headers, both.compiler) == (make_report().headers, make_report().compiler)
+
+
+def test_merge_of_what_workers_with_other_headers_made():
+    first = make_report()
+    second = replace(first, headers="other", defects=tuple(replace(row, present=False) for row in first.defects))
+    assert [row.present for row in merge([first, second]).defects] == [row.present for row in first.defects]
+    assert merge([first, second]).headers == f"{first.headers}; other"
 
 
 def test_the_ending_chooses_the_form(tmp_path):
