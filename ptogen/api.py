@@ -100,11 +100,11 @@ def run(
 
 
 def _run(tree: Path, select: str | None, jobs: int | None, backend: str) -> CheckReport:
-    from ptogen.backend import cpu_sim, headers, npu_static, toolchain
+    from ptogen.backend import BACKENDS, headers, module, toolchain
     from ptogen.backend.selection import Selection
 
-    checks = {module.NAME: module.check for module in (cpu_sim, npu_static)}
-    if backend not in checks:
-        raise ValueError(f"no backend {backend!r}; there are {', '.join(checks)}")
+    if backend not in BACKENDS:
+        raise ValueError(f"no backend {backend!r}; there are {', '.join(BACKENDS)}")
     found = headers.find(allow_fetch=True)
-    return checks[backend](tree, headers=found, toolchain=toolchain.find(found), select=Selection(select), jobs=jobs)
+    tools = toolchain.find(found)
+    return module(backend).check(tree, headers=found, toolchain=tools, select=Selection(select), jobs=jobs)

@@ -176,6 +176,10 @@ class Dask:
                 raise PtogenError(Diagnostic("PTG521", message, hint="do without --executor")) from error
         where = self._address or self._cluster.scheduler_address
         try:
+            # What no client can be made of is said before one is begun, which could not be ended.
+            distributed.comm.resolve_address(where)
+            if where.startswith("tls:") and not distributed.Security().get_connection_args("client")["ssl_context"]:
+                raise ValueError("TLS is not configured: see distributed.comm.tls of Dask")
             self._client = distributed.Client(self._cluster or where, timeout=SECONDS, set_as_default=False)
         except (OSError, ValueError, ImportError, asyncio.TimeoutError) as error:
             message = f"no Dask scheduler answers at {where} within {SECONDS} s"

@@ -62,6 +62,7 @@ def build(
                 ended(key, Diagnostic("PTG505", "CMake cannot read the suite", position, compile.first_errors(output)))
         rest = [suite for suite in rest if suite[0] not in culprits]
     if rest and not (fail_fast and len(rest) < len(suites)):
+        _drop_outdated(place, rest)
         _make(place, rest, toolchain, jobs, fail_fast, ended, stop)
 
 
@@ -83,7 +84,8 @@ def _configure(
         f"-DCMAKE_CXX_COMPILER={';'.join(compiler)}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={ccache or ''}",
     ]  # fmt: skip
     stamp = place.root / "configured.json"
-    if not changed and cache.remembered(stamp) == command and (place.build / "build.ninja").is_file():
+    read = [_digest(source / "CMakeLists.txt") for _, source, _ in suites]
+    if not changed and cache.remembered(stamp) == [command, read] and (place.build / "build.ninja").is_file():
         return None
     stamp.unlink(missing_ok=True)
     run = subprocess.run(
@@ -91,8 +93,38 @@ def _configure(
     )
     if run.returncode != 0:
         return run.stdout + run.stderr
-    cache.remember(stamp, command)
+    cache.remember(stamp, [command, read])
     return None
+
+
+def _drop_outdated(place: Place, suites: Sequence[Source]) -> None:
+    """Takes away what was compiled of another text.
+
+    Ninja goes by time stamps, and a file that is put back, copied or unpacked may bring along one that is older than
+    the program of the text that stood there meanwhile.
+    """
+    for key, source, _ in suites:
+        stamp = place.work(key) / "compiled.json"
+        read = [path for path in source.rglob("*") if path.suffix in compile.SOURCES and path.is_file()]
+        text = {path.relative_to(source).as_posix(): _digest(path) for path in read}
+        known = cache.remembered(stamp)
+        if text == known:
+            continue
+        known = known if isinstance(known, dict) else {}
+        changed = {name for name in text.keys() | known.keys() if text.get(name) != known.get(name)}
+        every = not known or any(not name.endswith(".cpp") for name in changed)
+        for compiled in (place.build / "suites" / key).rglob("*.o"):
+            if every or compiled.name.removesuffix(".o") in changed:
+                compiled.unlink()
+        cache.remember(stamp, text)
+
+
+def _digest(path: Path) -> str:
+    """Of a file's content; empty where it cannot be read, which the compiler will say."""
+    try:
+        return cache.digest_files(path.parent, [path])
+    except OSError:
+        return ""
 
 
 def _make(
@@ -128,7 +160,7 @@ def _make(
             continue
         if key not in blocks and (whole or _is_current(place, key, toolchain)):
             ended(key, None)
-        elif key in blocks or not (fail_fast or stop()):
+        elif key in blocks or not ((fail_fast and blocks) or stop()):
             details = compile.first_errors(blocks.get(key, "" if blocks else output))
             ended(key, Diagnostic("PTG505", "the suite does not build", _position(source, details), details))
 

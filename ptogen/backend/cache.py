@@ -6,10 +6,15 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+KEEP_SECONDS = 30 * 24 * 3600
+"""What nobody used for so long leaves the cache."""
 
 
 def root() -> Path:
@@ -56,6 +61,26 @@ def remembered(path: Path) -> Any:
 def remember(path: Path, data: Any) -> None:
     """Keeps JSON-ready data for another run."""
     write_if_changed(path, json.dumps(data, indent=1, sort_keys=True) + "\n")
+
+
+def prune(*patterns: str) -> None:
+    """Takes out what nobody used for a month; locks stay, because somebody may be waiting for one.
+
+    Args:
+        patterns: of files and folders below the root; a folder with a file ``complete`` is as old as that.
+    """
+    for pattern in patterns:
+        for place in root().glob(pattern):
+            if place.suffix == ".lock":
+                continue
+            stamp = place / "complete"
+            with contextlib.suppress(OSError):
+                if time.time() - (stamp if stamp.is_file() else place).stat().st_mtime <= KEEP_SECONDS:
+                    continue
+                if place.is_dir():
+                    shutil.rmtree(place, ignore_errors=True)
+                else:
+                    place.unlink()
 
 
 def digest(*parts: str) -> str:

@@ -11,14 +11,13 @@ import os
 import socket
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache as once
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ptogen.backend import cache, cpu_sim, defects, headers, memory, toolchain, twins
+from ptogen.backend import cache, cpu_sim, defects, headers, memory, module, toolchain, twins
 from ptogen.backend.runtime import Kind
 from ptogen.backend.selection import ALL, Selection, choose
 from ptogen.errors import Diagnostic
@@ -107,7 +106,7 @@ def check(
     started = time.monotonic()
     progress = progress or Progress()
     chosen = choose(tree, select)
-    serves = getattr(_module(demands), "serves", lambda manifest: True)
+    serves = getattr(module(demands.backend), "serves", lambda manifest: True)
     served = [manifest for manifest, _ in chosen if serves(manifest)]
     edited, unreadable = cpu_sim.look(tree, served)
     workers = executor.workers()
@@ -196,10 +195,6 @@ def _source(tree: Path, manifest: Manifest) -> tuple[str, Path, Kind]:
     return manifest.key, tree / manifest.directory, Kind(str(manifest.suite["mode"]), False, frozenset(), bfloat16)
 
 
-def _module(demands: Demands) -> Any:
-    return import_module(f"ptogen.backend.{demands.backend.replace('-', '_')}")
-
-
 # On a worker
 
 
@@ -213,7 +208,7 @@ def _check(unit: Unit) -> tuple[CheckReport, str, str]:
         found = headers.find(demands.pto_isa, allow_fetch=True)
         tools = toolchain.find(found, demands.compiler)
         with _room(demands.memory_bytes, [tree / path for path in unit.files if path.endswith("_kernel.cpp")]):
-            report = _module(demands).check(
+            report = module(demands.backend).check(
                 tree,
                 headers=found,
                 toolchain=tools,
@@ -250,24 +245,28 @@ def _free() -> int | None:
 
 @contextmanager
 def _room(given: int | None, kernels: Sequence[Path]) -> Iterator[None]:
-    """Waits until no more compilers are at work on this machine, in whatever process, than fit into the memory."""
+    """Waits until the compilers at work on this machine, in whatever process, leave enough of the memory.
+
+    The memory is cut into equal places, each enough for the smallest compiler; a unit takes as many as it needs.
+    """
     import filelock
 
     room, most = _free() if given is None else given, os.cpu_count() or 1
-    fit = most if room is None else max(1, min(most, room // memory.need(kernels)))
-    places = [filelock.FileLock(cache.root() / "compilers" / f"{number}.lock") for number in range(fit)]
+    many = most if room is None else max(1, min(most, room // memory.COMPILER_BYTES))
+    wanted = 1 if room is None else min(many, -(-memory.need(kernels) * many // max(1, room)))
+    places = [filelock.FileLock(cache.root() / "compilers" / f"{number}.lock") for number in range(many)]
     (cache.root() / "compilers").mkdir(parents=True, exist_ok=True)
     while True:
-        for place in places:
-            try:
-                place.acquire(timeout=0)
-            except filelock.Timeout:
-                continue
-            try:
-                yield
-            finally:
-                place.release()
-            return
+        with ExitStack() as held:
+            free = wanted
+            for place in places:
+                with suppress(filelock.Timeout):
+                    place.acquire(timeout=0)
+                    held.callback(place.release)
+                    free -= 1
+                if not free:
+                    yield
+                    return
         time.sleep(0.05)
 
 

@@ -26,6 +26,9 @@ OPTIONS = ("-O0", "-UNDEBUG", "-Wno-deprecated-declarations")
 BFLOAT16 = ("-std=c++23", "-DPTO_CPU_SIM_ENABLE_BF16=1", "-DCPU_SIM_BFLOAT_ENABLED=1")
 """For files that need ``bfloat16_t`` to be one; what lacks ``std::bfloat16_t`` refuses them."""
 
+SOURCES = (".cpp", ".h", ".hpp", ".inc")
+"""Endings of the files of a suite that a compiler may read: when one changes, the suite is compiled again."""
+
 PREINCLUDES = ("-include", "stdint.h", "-include", "stddef.h")
 
 LIBRARIES = ("-pthread", "-ldl")

@@ -25,9 +25,6 @@ from ptogen.report.progress import Progress
 
 NAME = "cpu-sim"
 
-KEEP_SECONDS = 30 * 24 * 3600
-"""Builds that nobody used for so long leave the cache."""
-
 LAID_OUT = "cluster-"
 """How the name of a tree begins that was laid out for somebody else's check; see :mod:`ptogen.backend.cluster`."""
 
@@ -119,7 +116,7 @@ def check(
         for key in by_key.keys() - results.keys():
             run(key, None)
         suites = tuple(results[manifest.key].result() for manifest, _ in chosen)
-    _prune(place)
+    cache.prune("builds/*", "runtimes/*", f"trees/{LAID_OUT}*")
     return CheckReport(
         NAME,
         f"{headers.origin}{f' ({headers.version})' if headers.version else ''}",
@@ -206,9 +203,12 @@ def _build(
     for last in (False, True):
         runtimes = {kind: runtime.prepare(kind, toolchain.compiler, headers, progress.line) for kind in kinds}
         progress.line(f"building {len(rest)} suite{'s' * (len(rest) != 1)} with {toolchain.compiler}")
+        stale: set[str] = set()
 
-        def one(key: str, fault: Diagnostic | None, last: bool = last) -> None:
-            if key in rest and (last or fault is None or not build.is_stale(fault)):
+        def one(key: str, fault: Diagnostic | None, last: bool = last, stale: set[str] = stale) -> None:
+            if key in rest and not last and fault is not None and build.is_stale(fault):
+                stale.add(key)
+            elif key in rest:
                 rest.remove(key)
                 ended(key, fault)
 
@@ -216,10 +216,11 @@ def _build(
             place, sources, runtimes, toolchain,
             jobs=jobs, fail_fast=stop.armed, ended=one, stop=lambda: stop.now,
         )  # fmt: skip
-        if not rest or stop.now:
+        # With --fail-fast, suites that are neither built nor at fault are no reason to begin again.
+        if not stale or stop.now:
             break
-        for stale in runtimes.values():
-            runtime.discard(stale)
+        for one_of_them in runtimes.values():
+            runtime.discard(one_of_them)
 
 
 def _rows(suites: Sequence[SuiteResult], present: frozenset[str]) -> list[DefectRow]:
@@ -232,18 +233,3 @@ def _rows(suites: Sequence[SuiteResult], present: frozenset[str]) -> list[Defect
             fact = row.defect
             rows.append(DefectRow(name, row.op, fact.condition, fact.header, fact.reason, name in present, met[name]))
     return rows
-
-
-def _prune(place: Place) -> None:
-    """Takes builds, shared headers and trees of others from the cache that nobody used for a month."""
-    import shutil
-
-    now = time.time()
-    laid_out = (cache.root() / "trees").glob(f"{LAID_OUT}*/")
-    for folder in (*place.root.parent.glob("*/"), *(cache.root() / "runtimes").glob("*/"), *laid_out):
-        stamp = folder / "complete" if folder.parent.name == "runtimes" else folder
-        try:
-            if folder != place.root and now - stamp.stat().st_mtime > KEEP_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
-        except OSError:
-            continue

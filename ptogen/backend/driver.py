@@ -6,9 +6,10 @@ its name, its template arguments and its overloads (``overlay/recorder/ptogen/dr
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +33,8 @@ MOST_FUNCTIONS = 12
 SCALARS = {"int": "int", "bool": "bool", "double": "double", "size_t": "size_t"}
 """Types of scalars besides the dtypes."""
 
-NUMBER = re.compile(r"true|false|[+-]?(0[xX][0-9a-fA-F]+|\d+(\.\d*)?([eE][+-]?\d+)?)")
+NUMBER = re.compile(r"true|false|[+-]?(0[xX][0-9a-fA-F]+|(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?)")
+"""What is written like one in C++ is no other there: 010 would be 8."""
 
 
 @dataclass(frozen=True)
@@ -166,13 +168,12 @@ def of_suite(suite: Suite, folder: Path) -> tuple[Call, ...]:
 
 def numbered(calls: Sequence[Call]) -> tuple[Call, ...]:
     """The calls with case names that differ."""
-    names: dict[str, int] = {}
-    made = []
+    made: dict[str, Call] = {}
     for call in calls:
-        count = names[call.case] = names.get(call.case, 0) + 1
-        case = call.case if count == 1 else f"{call.case}_{count}"
-        made.append(Call(call.function, call.arguments, call.suite, case))
-    return tuple(made)
+        more = (f"{call.case}_{number}" for number in itertools.count(2))
+        case = next(name for name in itertools.chain([call.case], more) if name not in made)
+        made[case] = replace(call, case=case)
+    return tuple(made.values())
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,9 @@ def functions(text: str) -> list[Function]:
     for match in re.finditer(r"\btemplate\s+(?!<)[\w\s*&:]*?\b(\w+)\s*<([^;{}()]*)>\s*\(", code):
         instances.setdefault(match[1], []).append(re.sub(r"\s+", " ", match[2]).strip())
     found = []
-    for match in re.finditer(r"([^;{}]*?)\b([A-Za-z_]\w*)\s*\(([^(){};]*)\)\s*(?:noexcept\s*)?\{", code):
+    # A match can begin behind a statement only, which keeps long tables of numbers from being tried at every place.
+    head = r"(?:\A|(?<=[;{}]))([^;{}]*?)\b([A-Za-z_]\w*)\s*\(([^(){};]*)\)\s*(?:noexcept\s*)?\{"
+    for match in re.finditer(head, code):
         before, name, inside = match.groups()
         if name in WORDS or not re.search(r"[\w>*&]\s*$", before) or re.search(r"(^|\W)(else|return)\s*$", before):
             continue
@@ -246,7 +249,7 @@ def source(calls: Sequence[Call], text: str) -> str:
             name = parameters[place] if place < len(parameters) else ""
             if isinstance(argument, TensorArgument):
                 name = argument.name or name
-                file = _string(str(argument.data)) if argument.data else "nullptr"
+                file = string(str(argument.data)) if argument.data else "nullptr"
                 count, last = prod(argument.shape), argument.shape[-1]
                 arguments.append(
                     f"::ptogen::Tensor<{argument.dtype.ctype}>({count}ull, {last}ull, {place + 1}, {file})"
@@ -254,7 +257,7 @@ def source(calls: Sequence[Call], text: str) -> str:
             else:
                 arguments.append(f"static_cast<{argument.type}>({argument.value})")
             names.append(name or f"argument{place}")
-        label = _string(f"{base}({', '.join(names)})")
+        label = string(f"{base}({', '.join(names)})")
         given = "".join(f", {argument}" for argument in arguments)
         types = "".join(
             f", ::ptogen::Tensor<{one.dtype.ctype}>" if isinstance(one, TensorArgument) else f", {one.type}"
@@ -271,7 +274,7 @@ def source(calls: Sequence[Call], text: str) -> str:
     return "".join(lines)
 
 
-def _string(text: str) -> str:
+def string(text: str) -> str:
     """A C++ string."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 

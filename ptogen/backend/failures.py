@@ -6,12 +6,13 @@ import os
 import threading
 from pathlib import Path
 
+from ptogen import output
 from ptogen.backend import cache
 from ptogen.report.model import Outcome, SuiteResult
 
 
 class Failures:
-    """The cases of one tree that failed when they ran last, on one backend.
+    """The cases of one tree that failed when they ran last, on one backend, as far as they are still there.
 
     Attributes:
         names: ``<suite key>.<case>`` of each.
@@ -22,6 +23,10 @@ class Failures:
         self._lock = threading.Lock()
         known = cache.remembered(self._path)
         self.names = {name for name in known if isinstance(name, str)} if isinstance(known, list) else set()
+        if self.names and tree.is_dir():
+            # A case that the tree has no more would be one that failed for good.
+            manifests = output.read(tree)
+            self.names &= {f"{manifest.key}.{case.get('name')}" for manifest in manifests for case in manifest.cases}
 
     def add(self, suite: SuiteResult) -> None:
         """Takes note of what became of a suite; a case that did not run stays what it was."""

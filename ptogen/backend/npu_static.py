@@ -57,12 +57,6 @@ KINDS = {"TSTORE": "TSTORE_VEC", "TMOV": "TMOV_V2V"}
 Every tile of a ptogen kernel lies in UB.
 """
 
-SOURCES = (".cpp", ".h", ".hpp", ".inc")
-"""Endings of the files that a kernel may include: when one changes, the suite is compiled again."""
-
-KEEP_SECONDS = 30 * 24 * 3600
-"""Results that nobody used for so long leave the cache."""
-
 
 @dataclass(frozen=True)
 class Model:
@@ -189,7 +183,7 @@ def check(
     jobs = memory.compilers(jobs, memory_bytes, kernels, progress)
     with children.pool(1 if fail_fast else jobs) as pool:
         suites = tuple(pool.map(one, chosen))
-    _prune()
+    cache.prune("costs/*.json")
     used = model.headers
     return CheckReport(
         NAME,
@@ -308,7 +302,7 @@ def _costs(job: Job) -> tuple[Costs, dict[str, str]] | Diagnostic:
     PTG505 where the suite does not compile, PTG100 where it cannot be read.
     """
     text = _program(job)
-    read = [path for path in job.source.rglob("*") if path.suffix in SOURCES and path.is_file()]
+    read = [path for path in job.source.rglob("*") if path.suffix in compile.SOURCES and path.is_file()]
     try:
         files = cache.digest_files(job.source, read)
     except OSError as error:
@@ -418,13 +412,3 @@ def _call(command: Sequence[str], seconds: float | None = None) -> tuple[int, st
             children.forget(process)
         said.seek(0)
         return status, said.read().decode("utf-8", "replace")
-
-
-def _prune() -> None:
-    """Takes results from the cache that nobody used for a month."""
-    for record in (cache.root() / "costs").glob("*.json"):
-        try:
-            if time.time() - record.stat().st_mtime > KEEP_SECONDS:
-                record.unlink()
-        except OSError:
-            continue

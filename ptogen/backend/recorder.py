@@ -160,7 +160,7 @@ def prepare(headers: Headers, compiler: Compiler, computed: bool, npu: bool, pro
                     details = compile.first_errors(output)
                     message = "the recording layer does not compile with these headers"
                     raise PtogenError(Diagnostic("PTG505", message, details=details))
-            (folder / "complete").touch()
+        (folder / "complete").touch()
     if compiler.kind == "clang":
         use = ["-include-pch", str(folder / "pto.hpp.pch")]
     else:
@@ -311,7 +311,8 @@ def _copy(file: Path, place: Path, before: str = "") -> Path:
     """The source as a host compiler reads it, its lines called by the names of the original."""
     copy = place / file.name
     text = file.read_text(encoding="utf-8", errors="surrogateescape")
-    copy.write_text(f'{before}#line 1 "{file.resolve()}"\n{rewrite(text)}', encoding="utf-8", errors="surrogateescape")
+    name = driver.string(str(file.resolve()))
+    copy.write_text(f"{before}#line 1 {name}\n{rewrite(text)}", encoding="utf-8", errors="surrogateescape")
     return copy
 
 

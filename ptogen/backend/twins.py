@@ -40,9 +40,14 @@ def _text(suite: Source) -> object:
         read = sorted(names - {"gen_data.py"})
         if set(read) - kernel != {"CMakeLists.txt", "main.cpp"}:
             return key
-        return kind, tuple((name, COMMENTS[name[-4:]].sub(b"", (folder / name).read_bytes())) for name in read)
+        return kind, tuple((name, _without_comments(name, (folder / name).read_bytes())) for name in read)
     except OSError:
         return key
+
+
+def _without_comments(name: str, text: bytes) -> bytes:
+    """The text; where a line that looks like a comment may be something else, with all that it has."""
+    return text if b"/*" in text or b'R"' in text else COMMENTS[name[-4:]].sub(b"", text)
 
 
 def as_of(fault: Diagnostic, leader: Path, twin: Path) -> Diagnostic:

@@ -259,7 +259,7 @@ ub_bytes_option = click.option(
 def _executor(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     import re
 
-    if not re.fullmatch(r"local|dask|dask=[a-z]+://[^/\s]+:\d+", value):
+    if not re.fullmatch(r"local|dask|dask=(tcp|tls|ws|wss)://[^/\s]+:\d+", value):
         raise click.BadParameter(f"{value!r} is neither local nor dask nor like dask=tcp://host:8786.")
     return value
 

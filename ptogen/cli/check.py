@@ -17,6 +17,7 @@ import click
 from click.core import ParameterSource
 
 from ptogen import report as reports
+from ptogen.backend import BACKENDS
 from ptogen.cli import executor_option, format_option, print_json, show, ub_bytes_option
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from ptogen.executor import Executor
     from ptogen.report.model import CheckReport, SuiteResult
     from ptogen.report.progress import Progress
-
-DAY = 86_400
 
 DECISIVE = ("backend", "pto_isa", "compiler", "pristine", "timeout", "ub_bytes")
 """Options that how a case ends depends on."""
@@ -40,18 +39,27 @@ def _report_files(_ctx: click.Context, _param: click.Parameter, value: tuple[Pat
     return value
 
 
-class Seconds(click.ParamType):
-    """A time that every clock of the system can hold."""
+class Amount(click.ParamType):
+    """A number above 0 that the system can count with: neither infinite nor none at all.
 
-    name = "seconds"
+    Args:
+        name: the unit.
+        most: the largest.
+        words: how a message calls that.
+    """
+
+    def __init__(self, name: str, most: int, words: str) -> None:
+        self.name = name
+        self._most = most
+        self._words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         try:
             number = float(value)
         except ValueError:
             number = 0.0
-        if not 0 < number <= DAY:
-            self.fail(f"{value!r} is not a number of seconds above 0 and up to {DAY:,} (a day).", param, ctx)
+        if not 0 < number <= self._most:
+            self.fail(f"{value!r} is not a number of {self.name} above 0 and up to {self._words}.", param, ctx)
         return number
 
 
@@ -59,8 +67,8 @@ class Seconds(click.ParamType):
 @click.argument("places", metavar="SPEC|TREE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--backend",
-    type=click.Choice(["cpu-sim", "npu-static"]),
-    default="cpu-sim",
+    type=click.Choice(BACKENDS),
+    default=BACKENDS[0],
     show_default=True,
     help="Where suites run, or (npu-static) what those of a2a3 compile against: the NPU's headers with a cost model.",
 )
@@ -79,13 +87,13 @@ class Seconds(click.ParamType):
 @click.option(
     "--memory",
     "memory_gib",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Amount("GiB", 2**30, "1,073,741,824"),
     metavar="GIB",
     help="Memory that compilers may take together; default: what is free.",
 )
 @click.option(
     "--timeout",
-    type=Seconds(),
+    type=Amount("seconds", 86_400, "86,400 (a day)"),
     metavar="SECONDS",
     default=120.0,
     show_default=True,
@@ -129,6 +137,7 @@ def check(
     """
     from ptogen.backend.cluster import Demands
     from ptogen.backend.failures import Failures
+    from ptogen.errors import PtogenError
     from ptogen.executor import opened
     from ptogen.report.model import merge
     from ptogen.report.progress import for_stderr
@@ -179,19 +188,23 @@ def check(
     for remark in remarks:
         show(remark)
     # First the files: what reads standard output may go away.
+    faults: list[Diagnostic] = []
     for path in report_files:
-        reports.write(result, path)
+        try:
+            reports.write(result, path)
+        except PtogenError as error:
+            faults += error.diagnostics
     _print(result, format_)
-    ctx.exit(int(result.exit_code))
+    for fault in faults:
+        show(fault)
+    ctx.exit(int(PtogenError(faults).exit_code if faults else result.exit_code))
 
 
 def _here(
     demands: Demands, jobs: int | None, progress: Progress, remarks: list[Diagnostic]
 ) -> Callable[..., CheckReport]:
     """Checks a tree with the compiler of this machine; ``remarks`` gets what is to be said at the end."""
-    from importlib import import_module
-
-    from ptogen.backend import headers, toolchain
+    from ptogen.backend import headers, module, toolchain
     from ptogen.errors import Diagnostic
 
     found = headers.find(demands.pto_isa, allow_fetch=True, progress=progress.line)
@@ -201,7 +214,7 @@ def _here(
             message = f"CXX={attempt.name} does not serve: {attempt.fault}; using {tools.compiler}"
             remarks.append(Diagnostic("PTG502", message, severity="note"))
     return partial(
-        import_module(f"ptogen.backend.{demands.backend.replace('-', '_')}").check,
+        module(demands.backend).check,
         headers=found,
         toolchain=tools,
         jobs=jobs,

@@ -85,6 +85,7 @@ def sanitize(
     import tempfile
     from concurrent.futures import ThreadPoolExecutor
 
+    from ptogen.backend import cache
     from ptogen.report import findings as report
     from ptogen.report.progress import for_stderr
 
@@ -103,6 +104,7 @@ def sanitize(
             results = list(
                 pool.map(lambda suite: _one(*suite, select, platform, pto_isa, compiler, progress.line, parsed), found)
             )
+        cache.prune("recordings/*", "recorders/*")
     finally:
         progress.close()
     if format_ == "json":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -202,7 +202,7 @@ def _pipes(costs: Iterable[Cost]) -> dict[str, int]:
 
 
 def merge(reports: Iterable[CheckReport]) -> CheckReport:
-    """One report of several that were made with the same headers, compiler and choices."""
+    """One report of several that were made with the same choices; workers of a cluster may have used other headers."""
     first, *others = reports
     suites, notes, rows = list(first.suites), list(first.notes), {row.id: row for row in first.defects}
     for report in others:
@@ -210,13 +210,14 @@ def merge(reports: Iterable[CheckReport]) -> CheckReport:
         notes += [note for note in report.notes if note not in notes]
         for row in report.defects:
             known = rows.get(row.id)
-            total = row.cases + (known.cases if known else 0)
-            rows[row.id] = DefectRow(row.id, row.op, row.condition, row.header, row.reason, row.present, total)
+            if known:
+                row = replace(row, present=known.present or row.present, cases=known.cases + row.cases)
+            rows[row.id] = row
     seconds = first.seconds + sum(report.seconds for report in others)
     return CheckReport(
         first.backend,
-        first.headers,
-        first.compiler,
+        "; ".join(dict.fromkeys(report.headers for report in (first, *others) if report.headers)),
+        "; ".join(dict.fromkeys(report.compiler for report in (first, *others) if report.compiler)),
         first.pristine,
         tuple(suites),
         tuple(rows.values()),

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 CASE_ROWS = 60
 """Up to so many cases each has a row of its own; above, only the suites and the cases that did not pass."""
 
+WIDTH = 10_000
+"""Columns where no terminal sets a bound: a table is as wide as what stands in it, and nothing is cut."""
+
 STYLES = {Outcome.PASSED: "green", Outcome.FAILED: "bold red", Outcome.KNOWN_DEFECT: "yellow", Outcome.NOT_RUN: "cyan"}
 
 
@@ -25,7 +28,7 @@ def show(report: CheckReport, stream: TextIO) -> None:
     from rich.text import Text
 
     terminal = stream.isatty()
-    options = {} if terminal else {"width": 200, "color_system": None}
+    options = {} if terminal else {"width": WIDTH, "color_system": None}
     colour = not os.environ.get("NO_COLOR")
     console = Console(file=stream, highlight=False, no_color=not colour, emoji=False, markup=False, **options)
     console.print(f"backend {report.backend}, headers: {report.headers}", soft_wrap=True)

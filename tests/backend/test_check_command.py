@@ -52,6 +52,14 @@ def test_a_tree_that_fails(ptogen, place):
     assert json.loads(run.stdout)["counts"]["failed"] == 1
 
 
+def test_a_report_that_cannot_be_written_costs_no_result(ptogen, place, tmp_path):
+    tree = make_tree(place, "sums", ["good", "wrong"])
+    (tmp_path / "file").touch()
+    run = ptogen("check", tree, "--report", tmp_path / "file" / "x.html", "--report", tmp_path / "x.json")
+    assert run.returncode == 2 and "PTG113" in run.stderr and "1 passed, 1 failed in" in run.stdout
+    assert json.loads((tmp_path / "x.json").read_text())["counts"]["failed"] == 1
+
+
 def mend(directory: Path) -> None:
     main = directory / "main.cpp"
     main.write_text(main.read_text().replace("TEST_F(SUMSTest, wrong) { Compare(0); }", "TEST_F(SUMSTest, wrong) {}"))
@@ -69,13 +77,16 @@ def test_only_what_failed_last_is_checked_again(ptogen, place):
     other = ptogen("check", tree, "--last-failed", "--select", "good")
     assert other.returncode == 2 and "none of the cases that failed last time is selected" in other.stderr
     assert "leave --last-failed away" in other.stderr
-    tree = make_tree(place, "sums", ["good", "last"])
-    gone = ptogen("check", tree, "--last-failed")
-    assert gone.returncode == 2 and "none of the cases that failed last time" in gone.stderr
     tree = make_tree(place, "sums", ["good", "wrong", "last"], edit=mend)
     assert "1 passed in" in ptogen("check", tree, "--last-failed").stdout
     nothing = ptogen("check", tree, "--last-failed")
     assert "3 passed in" in nothing.stdout and "no case failed last time: checking all" in nothing.stderr
+
+
+def test_a_case_that_is_gone_did_not_fail_last(ptogen, tmp_path):
+    assert ptogen("check", make_tree(tmp_path, "sums", ["good", "wrong", "last"])).returncode == 1
+    gone = ptogen("check", make_tree(tmp_path, "sums", ["good", "last"]), "--last-failed")
+    assert "2 passed in" in gone.stdout and "no case failed last time: checking all" in gone.stderr
 
 
 def test_a_spec(ptogen, tmp_path, headers, toolchain):

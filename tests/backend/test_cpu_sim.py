@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from small_trees import make_tree
 
-from ptogen.backend import build, cache, cpu_sim, probe, suite_run
+from ptogen.backend import build, cache, cpu_sim, probe, runtime, suite_run
 from ptogen.backend.selection import Selection, choose
 from ptogen.errors import Diagnostic, ExitCode, PtogenError
 from ptogen.ops import catalogue
 from ptogen.report.model import Outcome
+from ptogen.report.progress import Progress
 
 SUMS = ["good", "wrong", "crash", "hang", "leave", "overflow", "last", "skipped", "absent"]
 SORTS = {
@@ -182,6 +185,41 @@ def test_fail_fast_leaves_the_rest(place, check):
     assert "--fail-fast" in found["last"].reason
 
 
+def test_fail_fast_takes_no_shared_header_from_the_cache(monkeypatch):
+    """Suites that are neither built nor at fault are no sign of a stale header."""
+    kind = runtime.Kind("manual", False, frozenset())
+    tried, taken, told = [], [], []
+
+    def one_fault(place, sources, runtimes, toolchain, *, ended, **choices):
+        tried.append(len(sources))
+        ended("one", fault)
+
+    monkeypatch.setattr(build, "build", one_fault)
+    monkeypatch.setattr(runtime, "prepare", lambda *arguments: "header")
+    monkeypatch.setattr(runtime, "discard", taken.append)
+    arguments = [(key, Path(), kind) for key in ("one", "two")], SimpleNamespace(compiler="g++"), None, 1
+    choices = suite_run.Stop(True), Progress(), lambda key, fault: told.append(key)
+    fault = Diagnostic("PTG505", "the suite does not build", details=("error: x",))
+    cpu_sim._build(None, *arguments, *choices)
+    assert (tried, taken, told) == ([2], [], ["one"])
+    fault = replace(fault, details=("error: PCH file 'x' has been modified",))
+    cpu_sim._build(None, *arguments, *choices)
+    assert (tried, told) == ([2, 2, 2], ["one", "one"]) and taken
+
+
+def test_fail_fast_runs_no_program_that_was_not_built(tmp_path, headers, toolchain):
+    """Where Ninja fails and names no step, a program of an earlier run may stand there still."""
+    tree, broken, ninja = make_tree(tmp_path / "tree", "sums", ["good"]), tmp_path / "broken", tmp_path / "ninja"
+    ninja.write_text(f'#!/bin/sh\n[ ! -e "{broken}" ] || exit 1\nexec {toolchain.ninja} "$@"\n')
+    ninja.chmod(0o755)
+    tools = replace(toolchain, ninja=str(ninja))
+    assert cpu_sim.check(tree, headers=headers, toolchain=tools).counts[Outcome.PASSED] == 1
+    broken.touch()
+    report = cpu_sim.check(tree, headers=headers, toolchain=tools, fail_fast=True)
+    (found,) = cases(report, "a2a3-sums").values()
+    assert (found.outcome, found.code) == (Outcome.FAILED, "PTG505")
+
+
 def programs() -> dict[Path, int]:
     """When each program of a cache was linked."""
     return {path: path.stat().st_mtime_ns for path in cache.root().glob("builds/*/work/*/bin/program")}
@@ -202,6 +240,21 @@ def test_only_what_changed_is_built_again(place, check):
     assert cases(third, "a2a3-sums")["good"].code == "PTG505"
     (note,) = third.notes
     assert note.severity == "note" and "sums_kernel.cpp" in str(note.position)
+
+
+@pytest.mark.parametrize("name", ["main.cpp", "own.h"])
+def test_a_text_with_an_old_time_stamp_is_checked(tmp_path, check, name):
+    """Such as one that was put back, copied or unpacked with its own."""
+    tree = make_tree(tmp_path, "sums", ["wrong"])
+    folder = next(tree.glob("tests/npu/a2a3/src/st/testcase/sums"))
+    main = (folder / "main.cpp").read_text().replace("wrong) { Compare(0); }", "wrong) { OWN }")
+    (folder / "main.cpp").write_text(f'#include "own.h"\n{main}')
+    (folder / "own.h").write_text("#define OWN Compare(0);\n")
+    assert check(tree).counts[Outcome.FAILED] == 1
+    mended = {"main.cpp": main.replace("OWN", ""), "own.h": "#define OWN\n"}
+    (folder / name).write_text(mended[name])
+    os.utime(folder / name, (1, 1))
+    assert check(tree).counts[Outcome.PASSED] == 1
 
 
 @pytest.mark.parametrize(

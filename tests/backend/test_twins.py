@@ -8,6 +8,7 @@ import pytest
 from small_trees import make_tree
 
 from ptogen.backend import build, cpu_sim, memory, twins
+from ptogen.backend.runtime import Kind
 from ptogen.report.model import Outcome
 from ptogen.report.progress import Progress
 
@@ -118,3 +119,14 @@ def test_memory_that_is_free(tmp_path):
     large = tmp_path / "x_kernel.cpp"
     large.write_bytes(b"x" * 100_000)
     assert memory.need([large, tmp_path / "none"]) > memory.need([]) > 100 << 20
+
+
+@pytest.mark.parametrize("text", ["/* Of\n// one */ int x = {};\n", 'auto s = R"(\n// {}\n)";\n'])
+def test_what_only_looks_like_a_comment_tells_suites_apart(tmp_path, text):
+    suites = []
+    for number, platform in enumerate(("kirin9030", "kirinx90")):
+        edit = edited("#include", f"{text.format(number)}#include")
+        make_tree(tmp_path, "sums", ["good"], platform=platform, edit=edit)
+        folder = tmp_path / f"tests/npu/{platform}/src/st/testcase/sums"
+        suites.append((platform, folder, Kind("manual", False, frozenset())))
+    assert len(twins.groups(suites)) == 2

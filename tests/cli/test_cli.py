@@ -260,6 +260,12 @@ def test_a_timeout_has_a_bound(seconds: str, capsys) -> None:
     assert "is not a number of seconds above 0 and up to 86,400" in err
 
 
+@pytest.mark.parametrize("memory", ["inf", "nan", "1e300", "0", "-1", "much"])
+def test_memory_has_a_bound(memory: str, capsys) -> None:
+    assert cli.main(["check", ".", "--memory", memory]) == 2
+    assert "is not a number of GiB above 0 and up to" in capsys.readouterr().err
+
+
 def test_a_terminal_that_speaks_ascii() -> None:
     done = run("platforms", "--format", "json", env={**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"})
     assert done.returncode == 0

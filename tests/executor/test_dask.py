@@ -15,7 +15,7 @@ import pytest
 from small_trees import make_tree
 
 from ptogen import executor, output
-from ptogen.backend import children, cpu_sim
+from ptogen.backend import children, cpu_sim, memory
 from ptogen.backend import cluster as clusters
 from ptogen.cli import main
 from ptogen.matrix import engine
@@ -197,6 +197,25 @@ def test_compilers_of_one_machine_keep_to_its_memory(tmp_path, monkeypatch):
                 lock.release()
 
 
+def test_a_large_kernel_leaves_less_room_to_others(tmp_path, monkeypatch):
+    monkeypatch.setenv("PTOGEN_CACHE", str(tmp_path))
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    large = tmp_path / "large_kernel.cpp"
+    large.write_bytes(bytes(2 * memory.COMPILER_BYTES // memory.BYTES_A_LETTER))
+    given = 4 * memory.COMPILER_BYTES
+    with clusters._room(given, [large]):
+        locks = [filelock.FileLock(tmp_path / "compilers" / f"{number}.lock") for number in range(4)]
+        for number, lock in enumerate(locks):
+            if number < 3:
+                with pytest.raises(filelock.Timeout):
+                    lock.acquire(timeout=0)
+        with clusters._room(given, []), pytest.raises(filelock.Timeout):
+            locks[3].acquire(timeout=0)
+    for lock in locks:
+        lock.acquire(timeout=0)
+        lock.release()
+
+
 def test_what_a_lost_worker_has_left_is_ended(tmp_path):
     for name in ("a", "ab"):
         (tmp_path / name / "deep").mkdir(parents=True)
@@ -294,7 +313,14 @@ def test_a_scheduler_that_does_not_answer(matrix, tmp_path, monkeypatch, capsys)
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("text", ["dusk", "dask=", "dask=host", "dask=tcp://host", "dask tcp://host:1"])
+def test_an_address_that_no_client_can_take(matrix, tmp_path, capsys):
+    for place, why in (("tls://127.0.0.1:9", "TLS is not configured"), ("tcp://ho..st:9", "label empty or too long")):
+        assert main(["matrix", str(matrix), "-o", str(tmp_path / "out"), "--executor", f"dask={place}"]) == 2
+        said = capsys.readouterr().err
+        assert "PTG521" in said and why in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize("text", ["dusk", "dask=", "dask=host", "dask=tcp://host", "dask tcp://host:1", "dask=foo://h:1"])
 def test_what_is_no_executor(text, matrix, capsys):
     for command in ("matrix", "check"):
         assert main([command, str(matrix), "--executor", text]) == 2

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from mutants import plans
 from mutants.corpus import ROOT, entries
 from mutants.plan_ways import WAYS
 from mutants.plans import is_equivalent, verdict
@@ -38,10 +39,11 @@ def test_there_are_many_ways_and_each_has_mutants():
     assert set(found) == {way.name for way in WAYS}
 
 
-def test_a_mutant_that_nobody_sees_counts_as_escaped():
-    """The judge itself: with the flags' checkers blind, a dropped flag has to come out as escaped."""
+def test_a_mutant_that_nobody_sees_counts_as_escaped(monkeypatch):
+    """The judge itself: with the checkers blind, dropped flags have to come out as escaped."""
     entry = next(entry for entry in entries() if entry.plan.mode == "manual" and entry.plan.op == "tsort32")
     program = tuple(step for step in entry.plan.program if not isinstance(step, (SetFlag, WaitFlag)))
     mutant = replace(entry.plan, program=program)
     assert verdict("flags dropped", entry, "all", mutant).codes
-    assert not is_equivalent(entry, mutant)
+    monkeypatch.setattr(plans, "check", lambda plan, op, platform: [])
+    assert verdict("flags dropped", entry, "all", mutant).escaped

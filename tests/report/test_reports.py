@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -124,6 +125,14 @@ def test_merge():
     both = merge([make_report(), make_report()])
     assert len(both.suites) == 2 and both.seconds == 3.0 and len(both.notes) == 1
     assert [row.cases for row in both.defects] == [2, 4]
+    assert (both.headers, both.compiler) == (make_report().headers, make_report().compiler)
+
+
+def test_merge_of_what_workers_with_other_headers_made():
+    first = make_report()
+    second = replace(first, headers="other", defects=tuple(replace(row, present=False) for row in first.defects))
+    assert [row.present for row in merge([first, second]).defects] == [row.present for row in first.defects]
+    assert merge([first, second]).headers == f"{first.headers}; other"
 
 
 def test_the_ending_chooses_the_form(tmp_path):
@@ -165,3 +174,12 @@ def test_what_is_to_be_said_of_many_cases_is_said_once():
     suite = SuiteResult("a5-op", "op", "a5", "manual", "OPTest", "tests/op", cases)
     out = shown(make_report(suites=(suite,), defects=()))
     assert out.count("PTG505") == 1 and "failed a5-op.one and 2 more: PTG505: no\n    why\n" in out
+
+
+def test_nothing_is_cut_where_there_is_no_terminal():
+    reason = "the end of a long reason is " + "far " * 40 + "away"
+    case = CaseResult("c" * 90, Outcome.NOT_RUN, reason=reason)
+    report = replace(make_report(), suites=(replace(make_report().suites[0], key="s" * 90, cases=(case,)),))
+    stream = io.StringIO()
+    text.show(report, stream)
+    assert reason in stream.getvalue() and "c" * 90 in stream.getvalue() and "…" not in stream.getvalue()

@@ -42,6 +42,37 @@ def test_calls_of_one_file():
     assert "5 cases, 45 steps: no findings" in result.output
 
 
+def test_names_of_cases_differ():
+    made = driver.numbered([driver.parse(f"{name}(int8[2])") for name in ("F", "F", "F_2", "F")])
+    assert [one.case for one in made] == ["F", "F_2", "F_2_2", "F_3"]
+
+
+@pytest.mark.parametrize("number", ["0", "-7", "0x1F", "1e3", "0.5", "true"])
+def test_numbers(number):
+    (argument,) = driver.parse(f"F(int={number})").arguments
+    assert argument.value == number
+
+
+@pytest.mark.parametrize("number", ["08", "010", "0x", "five", "1;"])
+def test_no_numbers(number):
+    with pytest.raises(ValueError, match="is no number, true or false"):
+        driver.parse(f"F(int={number})")
+
+
+def test_functions_are_found_behind_a_long_table():
+    """Each place of which would be tried as the beginning of a function, by a pattern that may begin anywhere."""
+    text = f"static const int kTable[] = {{{'1, ' * 100_000}}};\nnamespace a {{\nvoid Launch(int x) {{ f(x); }}\n}}\n"
+    assert [str(one) for one in driver.functions(text)] == ["Launch(int x)"]
+
+
+def test_odd_signs_in_the_path(tmp_path):
+    place = tmp_path / 'a "b" \\ c'
+    place.mkdir()
+    shutil.copyfile(SINGLE, place / "single.cpp")
+    result = run(place / "single.cpp", "--platform", "a2a3", "--call", "LaunchBytes(half[4,32], half[4,32])")
+    assert result.exit_code == 0, result.output
+
+
 def test_shapes_are_the_bounds_of_gm():
     result = run(
         SINGLE, "--platform", "a2a3", "--format", "json", "--call", "LaunchBytes(float16[3,32], float16[2,64])"
