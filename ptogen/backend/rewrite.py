@@ -36,8 +36,12 @@ def code_of(text: str) -> str:
 def _device(text: str) -> str:
     code = code_of(text)
     pieces, last = [], 0
-    pattern = r"\basm\b(?:\s+volatile\b)?\s*(\()|^[ \t]*#[ \t]*include[ \t]*<pto/npu/[^>\n]*>"
+    # A name in quotes is blank in the code.
+    pattern = r"\basm\b(?:\s+volatile\b)?\s*(\()|^[ \t]*#[ \t]*include\b[^\n]*"
+    own = re.compile(r'[ \t]*#[ \t]*include[ \t]*[<"]pto/npu/')
     for match in re.finditer(pattern, code, re.MULTILINE):
+        if not match[1] and not own.match(text, match.start()):
+            continue
         end = _matching(code, match.end(), ")") if match[1] else match.end()
         if end is not None:
             left_out = text[match.start() : end + bool(match[1])]

@@ -91,6 +91,8 @@ def test_an_instruction_is_called_by_its_public_name(text, made):
         ('asm volatile("MOV %0, PC\\n" : "+l"(pc));', ";"),
         ('while (f()) {\n    asm("nop"\n        : : );\n}', "while (f()) {\n    \n;\n}"),
         ("#include <pto/npu/a2a3/TQuant.hpp>\nint a;", "\nint a;"),
+        ("#include \"pto/npu/a2a3/TQuant.hpp\"\nint a;", "\nint a;"),
+        ("#include \"own.hpp\"\nint a;", "#include \"own.hpp\"\nint a;"),
         ("#include <pto/pto-inst.hpp>", "#include <pto/pto-inst.hpp>"),
         ('// asm("nop");', '// asm("nop");'),
     ],
