@@ -72,7 +72,7 @@ class TerminalProgress(Progress):
 
     def advance(self, suite: str, case: str) -> None:
         with self._lock:
-            self._bars.update(self._task, description=f"running {suite}.{case}", advance=1)
+            self._bars.update(self._task, description=f"{suite}.{case}", advance=1)
 
     def ended(self, result: SuiteResult) -> None:
         with self._lock:
