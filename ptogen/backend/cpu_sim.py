@@ -113,7 +113,7 @@ def check(
             kernels = [path for _, source, _ in first for path in source.glob("*_kernel.cpp")]
             compilers = memory.compilers(jobs, memory_bytes, kernels, progress)
             _build(place, first, toolchain, headers, compilers, stop, progress, built)
-        for key in by_key.keys() - results.keys():
+        for key in [key for key in by_key if key not in results]:
             run(key, None)
         suites = tuple(results[manifest.key].result() for manifest, _ in chosen)
     cache.prune("builds/*", "runtimes/*", f"trees/{LAID_OUT}*")
