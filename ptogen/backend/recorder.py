@@ -8,6 +8,7 @@ so that instructions are recorded and not computed."""
 from __future__ import annotations
 
 import fnmatch
+import json
 import os
 import re
 import shutil
@@ -42,6 +43,9 @@ HEADER = """\
 #include <pto/pto-inst.hpp>
 #include <ptogen/launch.hpp>
 """
+
+END = re.compile(r'\{"t":"end",.*"exception":("(?:[^"\\]|\\.)*")\}')
+"""The line that ends a test, with the exception that it let out; the last line of a recording may be cut."""
 
 CASE_SECONDS = 120.0
 GENERATOR_SECONDS = 120.0
@@ -386,11 +390,11 @@ def _cases(place: Path, tests: Sequence[str]) -> tuple[list[str], list[CaseRun]]
             fault = f"it did not end within {CASE_SECONDS:g} s, such as a wait for another core"
         recorded = target.read_text(encoding="utf-8", errors="replace").splitlines() if target.is_file() else []
         lines += recorded
-        ended = sum(line.startswith('{"t":"end"') for line in recorded)
-        cases += [CaseRun(name) for name in rest[:ended]]
-        if ended < len(rest):
-            cases.append(CaseRun(rest[ended], fault or "it was not run"))
-        rest = rest[ended + 1 :]
+        ends = [match[1] for match in map(END.fullmatch, recorded) if match]
+        cases += [CaseRun(name, " ".join(json.loads(end).split())[:200]) for name, end in zip(rest, ends, strict=False)]
+        if len(ends) < len(rest):
+            cases.append(CaseRun(rest[len(ends)], fault or "it was not run"))
+        rest = rest[len(ends) + 1 :]
     return lines, cases
 
 

@@ -28,6 +28,21 @@ def test_a_clean_kernel():
     assert "5 cases" in result.output and "no findings" in result.output
 
 
+def test_an_exception_leaves_a_test_incomplete_and_a_failure_does_not(tmp_path):
+    kernel = tmp_path / "kernel.cpp"
+    kernel.write_text(
+        "#include <gtest/gtest.h>\n#include <pto/pto-inst.hpp>\n"
+        "void Kernel() { pipe_barrier(PIPE_ALL); }\n"
+        "TEST(A, throws) { ptogen::Launch(\"Kernel()\", 1, Kernel); throw 1; }\n"
+        "TEST(A, fails) { ptogen::Launch(\"Kernel()\", 1, Kernel); FAIL() << \"C++ exception\"; }\n",
+        encoding="utf-8",
+    )
+    result = run(kernel, "--platform", "a2a3")
+    assert result.exit_code == 2, result.output
+    assert "A.throws: incomplete: Unknown C++ exception thrown in the test body" in result.output
+    assert "A.fails: incomplete" not in result.output
+
+
 def test_one_case_as_json():
     result = run(FIXTURES / "races.cpp", "--platform", "a2a3", "--case", "missing_wait", "--format", "json")
     assert result.exit_code == 1

@@ -42,6 +42,23 @@ def test_calls_of_one_file():
     assert "5 cases, 45 steps: no findings" in result.output
 
 
+def test_a_call_that_ends_by_an_exception_is_incomplete(tmp_path):
+    kernel = tmp_path / "kernel.cpp"
+    kernel.write_text(
+        "#include <pto/pto-inst.hpp>\n#include <stdexcept>\n"
+        "void Launch(float* out) { pipe_barrier(PIPE_ALL); if (out) throw std::runtime_error(\"no \\\"way\\\"\\n\"); }\n"
+        "void Odd(float* out) { pipe_barrier(PIPE_ALL); if (out) throw 1; }\n"
+        "void Nothing(float* out) {}\n",
+        encoding="utf-8",
+    )
+    words = ["--call", "Launch(float[8])", "--call", "Odd(float[8])", "--call", "Nothing(float[8])"]
+    result = run(kernel, "--platform", "a2a3", *words)
+    assert result.exit_code == 2, result.output
+    assert 'Call.Launch: incomplete: C++ exception with description "no "way" " thrown in the test body' in result.output
+    assert "Call.Odd: incomplete: Unknown C++ exception thrown in the test body" in result.output
+    assert "Call.Nothing: incomplete: nothing was recorded" in result.output
+
+
 def test_names_of_cases_differ():
     made = driver.numbered([driver.parse(f"{name}(int8[2])") for name in ("F", "F", "F_2", "F")])
     assert [one.case for one in made] == ["F", "F_2", "F_2_2", "F_3"]
