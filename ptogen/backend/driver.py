@@ -263,13 +263,14 @@ def source(calls: Sequence[Call], text: str) -> str:
             f", ::ptogen::Tensor<{one.dtype.ctype}>" if isinstance(one, TensorArgument) else f", {one.type}"
             for one in call.arguments
         )
+        # Inside of a TEST, names of testing::Test would hide those of the kernel.
         lines.append(
             f'#line {number} "{FILE}"\n'
-            f"TEST({call.suite}, {call.case}) {{ auto ptogen_call = [](auto&&... ptogen_arguments) -> "
+            f"namespace {{ const auto ptogen_call{number} = [](auto&&... ptogen_arguments) -> "
             f"decltype((void){call.function}(static_cast<decltype(ptogen_arguments)>(ptogen_arguments)...)) {{ "
             f"{call.function}(static_cast<decltype(ptogen_arguments)>(ptogen_arguments)...); }}; "
-            f'static_assert(::ptogen::kFits<decltype(ptogen_call){types}>, "no such function"); '
-            f"::ptogen::Drive({label}, ptogen_call{given}); }}\n"
+            f'static_assert(::ptogen::kFits<decltype(ptogen_call{number}){types}>, "no such function"); }} '
+            f"TEST({call.suite}, {call.case}) {{ ::ptogen::Drive({label}, ptogen_call{number}{given}); }}\n"
         )
     return "".join(lines)
 

@@ -42,19 +42,29 @@ def test_calls_of_one_file():
     assert "5 cases, 45 steps: no findings" in result.output
 
 
+@pytest.mark.parametrize("name", ["Run", "SetUp", "TestBody", "HasFailure"])
+def test_a_function_called_like_a_member_of_a_test(tmp_path, name):
+    kernel = tmp_path / "kernel.cpp"
+    text = f"#include <pto/pto-inst.hpp>\nvoid {name}(float* out) {{ pipe_barrier(PIPE_ALL); }}\n"
+    kernel.write_text(text, encoding="utf-8")
+    result = run(kernel, "--platform", "a2a3", "--call", f"{name}(float32[8])", "--call", f"::{name}(float32[8])")
+    assert result.exit_code == 0, result.output
+
+
 def test_a_call_that_ends_by_an_exception_is_incomplete(tmp_path):
     kernel = tmp_path / "kernel.cpp"
     kernel.write_text(
         "#include <pto/pto-inst.hpp>\n#include <stdexcept>\n"
-        "void Launch(float* out) { pipe_barrier(PIPE_ALL); if (out) throw std::runtime_error(\"no \\\"way\\\"\\n\"); }\n"
-        "void Odd(float* out) { pipe_barrier(PIPE_ALL); if (out) throw 1; }\n"
+        "void Launch(float* out) { pipe_barrier(PIPE_ALL); throw std::runtime_error(\"no \\\"way\\\"\\n\"); }\n"
+        "void Odd(float* out) { pipe_barrier(PIPE_ALL); throw 1; }\n"
         "void Nothing(float* out) {}\n",
         encoding="utf-8",
     )
     words = ["--call", "Launch(float[8])", "--call", "Odd(float[8])", "--call", "Nothing(float[8])"]
     result = run(kernel, "--platform", "a2a3", *words)
     assert result.exit_code == 2, result.output
-    assert 'Call.Launch: incomplete: C++ exception with description "no "way" " thrown in the test body' in result.output
+    says = 'C++ exception with description "no "way" " thrown in the test body'
+    assert f"Call.Launch: incomplete: {says}" in result.output
     assert "Call.Odd: incomplete: Unknown C++ exception thrown in the test body" in result.output
     assert "Call.Nothing: incomplete: nothing was recorded" in result.output
 
