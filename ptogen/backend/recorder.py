@@ -17,8 +17,9 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ptogen.backend import cache, compile, driver
+from ptogen.backend import cache, children, compile, driver
 from ptogen.backend.compile import Compiler
 from ptogen.backend.driver import Call
 from ptogen.backend.headers import Headers
@@ -172,17 +173,27 @@ def prepare(headers: Headers, compiler: Compiler, computed: bool, npu: bool, pro
     return Layer((*use, *options), folder / "host.o")
 
 
+def _program(command: Sequence[str], timeout: float | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+    """A program that has ended: by itself, by an interrupt of ptogen's, or after ``timeout`` seconds.
+
+    Raises:
+        subprocess.TimeoutExpired: after those.
+    """
+    pipe = subprocess.PIPE
+    process = children.start(
+        command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, errors="replace", **options
+    )
+    try:
+        output, errors = process.communicate(timeout=timeout)
+    finally:
+        children.end(process)
+        children.forget(process)
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
 def _run(command: Sequence[str], cwd: Path | None = None) -> str | None:
     """The output of a command that fails; None where it succeeds."""
-    run = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        cwd=cwd,
-        env={**os.environ, "LC_ALL": "C.UTF-8"},
-    )
+    run = _program(command, cwd=cwd, env={**os.environ, "LC_ALL": "C.UTF-8"})
     return None if run.returncode == 0 else run.stdout + run.stderr or f"ended with status {run.returncode}"
 
 
@@ -322,13 +333,7 @@ def _copy(file: Path, place: Path, before: str = "") -> Path:
 
 def _tests(place: Path, select: str | None) -> list[str]:
     """``Suite.case`` of the tests whose name, with or without the suite, matches."""
-    run = subprocess.run(
-        [place / "bin" / "program", "--gtest_list_tests"],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        cwd=place / "bin",
-    )
+    run = _program([str(place / "bin" / "program"), "--gtest_list_tests"], cwd=place / "bin")
     found, suite = [], ""
     for line in run.stdout.splitlines():
         word = line.split("#")[0].strip()
@@ -351,14 +356,7 @@ def _generate(place: Path, folder: Path) -> None:
     paths = [str(checkout), str(checkout / "tests" / "cpu" / "st")] if checkout else []
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        subprocess.run(
-            [sys.executable, "gen_data.py"],
-            cwd=place,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=GENERATOR_SECONDS,
-            env=environment,
-        )
+        _program([sys.executable, "gen_data.py"], GENERATOR_SECONDS, cwd=place, env=environment)
     except subprocess.TimeoutExpired:
         return
 
@@ -375,16 +373,8 @@ def _cases(place: Path, tests: Sequence[str]) -> tuple[list[str], list[CaseRun]]
         flags = place / "filter.txt"
         flags.write_text(f"--gtest_filter={':'.join(rest)}\n", encoding="utf-8")
         try:
-            run = subprocess.run(
-                [place / "bin" / "program", f"--gtest_flagfile={flags}"],
-                cwd=place / "bin",
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                env=environment,
-                timeout=CASE_SECONDS,
-            )
+            command = [str(place / "bin" / "program"), f"--gtest_flagfile={flags}"]
+            run = _program(command, CASE_SECONDS, cwd=place / "bin", env=environment)
             fault = _fault(run)
         except subprocess.TimeoutExpired:
             fault = f"it did not end within {CASE_SECONDS:g} s, such as a wait for another core"

@@ -83,9 +83,9 @@ def sanitize(
     its functions are called as --call or --spec says. Nothing of the user's is written. Exit status 1 on errors and
     warnings; notes alone are 0."""
     import tempfile
-    from concurrent.futures import ThreadPoolExecutor
 
-    from ptogen.backend import cache
+    from ptogen.backend import cache, children
+    from ptogen.cli.check import _terminable
     from ptogen.report import findings as report
     from ptogen.report.progress import for_stderr
 
@@ -98,7 +98,11 @@ def sanitize(
     found = [suite for place in places for suite in _suites(place, driven)]
     progress = for_stderr()
     try:
-        with tempfile.TemporaryDirectory(prefix="ptogen-") as folder, ThreadPoolExecutor(jobs) as pool:
+        with (
+            _terminable(),
+            tempfile.TemporaryDirectory(prefix="ptogen-") as folder,
+            children.pool(jobs) as pool,
+        ):
             if spec:
                 platform, parsed = _calls_of(spec, platform or _platform(places[0].parent), Path(folder))
             results = list(

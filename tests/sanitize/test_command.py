@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -33,8 +38,8 @@ def test_an_exception_leaves_a_test_incomplete_and_a_failure_does_not(tmp_path):
     kernel.write_text(
         "#include <gtest/gtest.h>\n#include <pto/pto-inst.hpp>\n"
         "void Kernel() { pipe_barrier(PIPE_ALL); }\n"
-        "TEST(A, throws) { ptogen::Launch(\"Kernel()\", 1, Kernel); throw 1; }\n"
-        "TEST(A, fails) { ptogen::Launch(\"Kernel()\", 1, Kernel); FAIL() << \"C++ exception\"; }\n",
+        'TEST(A, throws) { ptogen::Launch("Kernel()", 1, Kernel); throw 1; }\n'
+        'TEST(A, fails) { ptogen::Launch("Kernel()", 1, Kernel); FAIL() << "C++ exception"; }\n',
         encoding="utf-8",
     )
     result = run(kernel, "--platform", "a2a3")
@@ -50,6 +55,37 @@ def test_one_case_as_json():
     (case,) = kernel["cases"]
     assert case["name"] == "Races.missing_wait"
     assert {finding["code"] for finding in case["findings"]} == {"PTG411", "PTG421"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_ends_the_kernel(tmp_path, number):
+    pid, temporary = tmp_path / "pid", tmp_path / "temporary"
+    temporary.mkdir()
+    kernel = tmp_path / "kernel.cpp"
+    kernel.write_text(
+        "#include <pto/pto-inst.hpp>\n#include <cstdio>\n#include <unistd.h>\n"
+        "void Launch(float*) {\n"
+        f'    std::FILE* file = std::fopen("{pid}.new", "w");\n'
+        '    std::fprintf(file, "%d", static_cast<int>(getpid()));\n'
+        "    std::fclose(file);\n"
+        f'    std::rename("{pid}.new", "{pid}");\n'
+        "    sleep(60);\n"
+        "}\n",
+        encoding="utf-8",
+    )
+    words = [kernel, "--platform", "a2a3", "--call", "Launch(float[8])"]
+    command = [sys.executable, "-m", "ptogen", "sanitize", *map(str, words)]
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as run:
+        while not pid.exists() and run.poll() is None:
+            time.sleep(0.1)
+        run.send_signal(number)
+        _, said = run.communicate()
+    assert run.returncode == 130 and said.endswith("ptogen: interrupted\n"), said
+    assert list(temporary.iterdir()) == []
+    # Who was killed and is not yet waited for is no program any more.
+    state = Path(f"/proc/{pid.read_text()}/stat")
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_a_call_that_ends_by_an_exception_is_incomplete(tmp_path):
     kernel = tmp_path / "kernel.cpp"
     kernel.write_text(
         "#include <pto/pto-inst.hpp>\n#include <stdexcept>\n"
-        "void Launch(float* out) { pipe_barrier(PIPE_ALL); throw std::runtime_error(\"no \\\"way\\\"\\n\"); }\n"
+        'void Launch(float* out) { pipe_barrier(PIPE_ALL); throw std::runtime_error("no \\"way\\"\\n"); }\n'
         "void Odd(float* out) { pipe_barrier(PIPE_ALL); throw 1; }\n"
         "void Nothing(float* out) {}\n",
         encoding="utf-8",
