@@ -85,6 +85,7 @@ def sanitize(
     import tempfile
 
     from ptogen.backend import cache, children
+    from ptogen.cli import _unserved
     from ptogen.cli.check import _terminable
     from ptogen.report import findings as report
     from ptogen.report.progress import for_stderr
@@ -114,9 +115,9 @@ def sanitize(
     if format_ == "json":
         print_json(report.as_data(results))
     elif format_ == "sarif":
-        print_json(report.as_sarif(results))
+        print_json(_unserved.sarif(results))
     else:
-        click.echo(printable(report.as_text(results) if format_ == "text" else report.as_github(results)))
+        click.echo(printable(report.as_text(results) if format_ == "text" else _unserved.github(results)))
     ctx.exit(report.exit_code(results))
 
 

@@ -57,6 +57,28 @@ def test_one_case_as_json():
     assert {finding["code"] for finding in case["findings"]} == {"PTG411", "PTG421"}
 
 
+def test_sarif_and_github_say_what_is_not_served(tmp_path):
+    broken, ends = tmp_path / "broken.cpp", tmp_path / "ends.cpp"
+    broken.write_text("#include <gtest/gtest.h>\nTEST(A, b) { nonsense(); }\n", encoding="utf-8")
+    ends.write_text("#include <gtest/gtest.h>\nTEST(A, b) { throw 1; }\n", encoding="utf-8")
+    words = (broken, ends, "--platform", "a2a3", "--format")
+    result = run(*words, "sarif")
+    assert result.exit_code == 2
+    (invocation,) = json.loads(result.stdout)["runs"][0]["invocations"]
+    assert invocation["executionSuccessful"] is False
+    first, second = invocation["toolExecutionNotifications"]
+    assert first["message"]["text"].startswith("PTG505: the kernel does not build for recording\n")
+    place = first["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": str(broken)}, "region": {"startLine": 2}}
+    assert second["message"]["text"].startswith("incomplete: A.b is incomplete: Unknown C++ exception")
+    assert second["locations"][0]["physicalLocation"] == {"artifactLocation": {"uri": str(ends)}}
+    result = run(*words, "github")
+    assert f"::error file={broken},line=2,title=PTG505::the kernel does not build for recording%0A" in result.stdout
+    assert f"::error file={ends},title=incomplete::A.b is incomplete: Unknown C++ exception" in result.stdout
+    result = run(FIXTURES / "clean.cpp", "--platform", "a2a3", "--format", "sarif")
+    assert json.loads(result.stdout)["runs"][0]["invocations"] == [{"executionSuccessful": True}]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_ends_the_kernel(tmp_path, number):
     pid, temporary = tmp_path / "pid", tmp_path / "temporary"
