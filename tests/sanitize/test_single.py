@@ -93,7 +93,7 @@ def test_functions_are_found_behind_a_long_table():
 
 
 def test_odd_signs_in_the_path(tmp_path):
-    place = tmp_path / 'a "b" \\ c'
+    place = tmp_path / 'a "b" \\ c\nd'
     place.mkdir()
     shutil.copyfile(SINGLE, place / "single.cpp")
     result = run(place / "single.cpp", "--platform", "a2a3", "--call", "LaunchBytes(half[4,32], half[4,32])")
