@@ -51,6 +51,9 @@ END = re.compile(r'\{"t":"end",.*"exception":("(?:[^"\\]|\\.)*")\}')
 CASE_SECONDS = 120.0
 GENERATOR_SECONDS = 120.0
 
+MOST_TESTS = 6
+"""Tests that a message names."""
+
 
 @dataclass(frozen=True)
 class CaseRun:
@@ -207,16 +210,19 @@ def record(
     select: str | None = None,
     progress: Callable[[str], None] = lambda line: None,
     calls: Sequence[Call] = (),
+    given: Path | None = None,
 ) -> Recording:
     """Compiles ``files`` of ``folder`` and runs their tests.
 
     ``aicore`` is what the device compiler has as ``__CCE_AICORE__``: 220 on a2a3, 310 on a5; 0 for a kernel of the
-    simulator itself. ``calls`` become the tests of the first file, which then needs no host program.
+    simulator itself. ``calls`` become the tests of the first file, which then needs no host program. ``given`` is the
+    place that messages name, if it is not the folder.
 
     Raises:
         PtogenError: PTG505 where they do not build, PTG507 where no test is selected, PTG509 where a call fits no
             function.
     """
+    given = given or folder
     text = files[0].read_text(encoding="utf-8", errors="surrogateescape") if calls else ""
     chosen = [call for call in calls if call.is_selected(select)]
     tests_of_calls = driver.source(chosen, text) if chosen else ""
@@ -242,16 +248,16 @@ def record(
             linking = tuple(line.strip() for line in output.splitlines() if "undefined" in line)[:5]
             details = linking or compile.first_errors(output)
             raise PtogenError(
-                Diagnostic("PTG505", "the kernel does not build for recording", _place(details, folder), details)
+                Diagnostic("PTG505", "the kernel does not build for recording", _place(details, given), details)
             )
-        tests = _tests(place, select)
-        if calls:
-            own = {f"{call.suite}.{call.case}" for call in chosen}
-            tests = [test for test in tests if test in own]
-        if not tests and select:
-            raise PtogenError(Diagnostic("PTG507", f"no test matches {select!r}", Position(str(folder))))
+        found = [f"{call.suite}.{call.case}" for call in calls] or _tests(place)
+        if not found:
+            raise PtogenError(_no_tests(given, files))
+        tests = [name for name in found if _is_selected(name, select)]
         if not tests:
-            raise PtogenError(_no_tests(folder, files))
+            more = f" and {len(found) - MOST_TESTS} more" if len(found) > MOST_TESTS else ""
+            details = (f"it has {', '.join(found[:MOST_TESTS])}{more}",)
+            raise PtogenError(Diagnostic("PTG507", f"no test matches {select!r}", Position(str(given)), details))
         if not calls:
             _generate(place, folder)
         lines, cases = _cases(place, tests)
@@ -269,22 +275,22 @@ def _misfit(file: Path, text: str, call: Call, output: str) -> Diagnostic:
     return Diagnostic("PTG509", message, Position(str(file)), driver.listing(text), hint)
 
 
-def _no_tests(folder: Path, files: Sequence[Path]) -> Diagnostic:
+def _no_tests(given: Path, files: Sequence[Path]) -> Diagnostic:
     """PTG507 for a file without tests: what would drive it."""
     if len(files) != 1:
-        return Diagnostic("PTG507", "there are no tests", Position(str(folder)))
+        return Diagnostic("PTG507", "there are no tests", Position(str(given)))
     text = files[0].read_text(encoding="utf-8", errors="replace")
     hint = "give --call 'FUNCTION(float32[2,13], ...)', tensors in the order of its parameters, or --spec SPEC.yaml"
     message = "nothing says how to call the kernel"
     return Diagnostic("PTG507", message, Position(str(files[0])), driver.listing(text), hint)
 
 
-def _place(details: Sequence[str], folder: Path) -> Position:
+def _place(details: Sequence[str], given: Path) -> Position:
     for line in details:
         match = re.match(r"(.+?):(\d+):(\d+): (?:fatal )?error", line)
         if match:
             return Position(match[1], int(match[2]), int(match[3]))
-    return Position(str(folder))
+    return Position(str(given))
 
 
 def _build(
@@ -331,16 +337,19 @@ def _copy(file: Path, place: Path, before: str = "") -> Path:
     return copy
 
 
-def _tests(place: Path, select: str | None) -> list[str]:
-    """``Suite.case`` of the tests whose name, with or without the suite, matches."""
+def _is_selected(name: str, select: str | None) -> bool:
+    """Whether ``Suite.case`` matches, with or without the suite."""
+    return select is None or any(fnmatch.fnmatchcase(one, select) for one in (name, name.partition(".")[2]))
+
+
+def _tests(place: Path) -> list[str]:
+    """``Suite.case`` of every test."""
     run = _program([str(place / "bin" / "program"), "--gtest_list_tests"], cwd=place / "bin")
     found, suite = [], ""
     for line in run.stdout.splitlines():
         word = line.split("#")[0].strip()
         if line.startswith("  "):
-            name = f"{suite}{word}"
-            if select is None or fnmatch.fnmatchcase(name, select) or fnmatch.fnmatchcase(word, select):
-                found.append(name)
+            found.append(f"{suite}{word}")
         elif word.endswith("."):
             suite = word
     return found

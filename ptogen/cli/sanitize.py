@@ -176,16 +176,25 @@ def _one(
     try:
         if name is None:
             message = "its path does not say for which platform the kernel is"
-            raise PtogenError(Diagnostic("PTG507", message, Position(str(folder)), hint="give --platform"))
+            hint = f"give --platform with one of {', '.join(sorted(PLATFORMS))}"
+            raise PtogenError(Diagnostic("PTG507", message, Position(str(place)), hint=hint))
         if not files:
             hint = "give a folder with main.cpp and the kernel's .cpp, or a .cpp file"
-            raise PtogenError(Diagnostic("PTG507", "there is no main.cpp here", Position(str(folder)), hint=hint))
+            raise PtogenError(Diagnostic("PTG507", "there is no main.cpp here", Position(str(place)), hint=hint))
         around = recorder.checkout_of(folder)
         include = headers.find(pto_isa or (str(around) if around else None), allow_fetch=True, progress=progress)
         tools = toolchain.find(include, compiler)
         aicore = {"a2a3": 220, "a5": 310}.get(PLATFORMS[name].family, 0)
         recording = recorder.record(
-            folder, files, include, tools.compiler, aicore=aicore, select=select, progress=progress, calls=calls
+            folder,
+            files,
+            include,
+            tools.compiler,
+            aicore=aicore,
+            select=select,
+            progress=progress,
+            calls=calls,
+            given=place,
         )
         cases = judge.sanitize(recording.lines, recording.program, PLATFORMS[name])
         # A host program has tests of other things; a call is there for the kernel's steps.

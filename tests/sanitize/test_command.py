@@ -124,6 +124,19 @@ def test_what_cannot_be_served(words, says):
     assert says in result.output
 
 
+def test_a_file_that_cannot_be_served_is_named_as_it_was_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("k.cpp").write_text("#include <gtest/gtest.h>\nTEST(A, b) {}\nTEST(A, c) {}\n", encoding="utf-8")
+    result = run("k.cpp")
+    assert "k.cpp: error PTG507: its path does not say" in result.output
+    assert "hint: give --platform with one of a2a3, a5, cpu, " in result.output
+    assert json.loads(run("k.cpp", "--format", "json").stdout)["kernels"][0]["fault"]["file"] == "k.cpp"
+    result = run("k.cpp", "--platform", "a2a3", "--case", "d")
+    assert "k.cpp: error PTG507: no test matches 'd'\n    it has A.b, A.c\n" in result.output
+    result = run("k.cpp", "--platform", "a2a3", "--call", "F(int8[1])", "--case", "d")
+    assert "k.cpp: error PTG507: no test matches 'd'\n    it has Call.F\n" in result.output
+
+
 def test_a_kernel_that_does_not_compile(tmp_path):
     (tmp_path / "broken.cpp").write_text("#include <gtest/gtest.h>\nTEST(A, b) { nonsense(); }\n", encoding="utf-8")
     result = run(tmp_path / "broken.cpp", "--platform", "a2a3")
