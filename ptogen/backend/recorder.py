@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -401,4 +402,8 @@ def _fault(run: subprocess.CompletedProcess[str]) -> str:
     if run.returncode >= 0:
         return "" if run.returncode in (0, 1) else f"the program ended with status {run.returncode}"
     words = [line.strip() for line in run.stderr.splitlines() if line.strip()]
-    return f"the program ended with signal {-run.returncode}" + (f": {words[-1][:200]}" if words else "")
+    try:
+        name = signal.Signals(-run.returncode).name
+    except ValueError:
+        name = f"signal {-run.returncode}"
+    return f"the program ended by {name}" + (f": {words[-1][:200]}" if words else "")

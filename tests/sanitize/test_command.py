@@ -124,6 +124,15 @@ def test_what_cannot_be_served(words, says):
     assert says in result.output
 
 
+def test_a_signal_has_its_name(tmp_path):
+    kernel = tmp_path / "kernel.cpp"
+    text = "#include <gtest/gtest.h>\n#include <csignal>\nTEST(A, b) { std::raise(SIGSEGV); }\n"
+    kernel.write_text(text, encoding="utf-8")
+    result = run(kernel, "--platform", "a2a3")
+    assert result.exit_code == 2
+    assert "A.b: incomplete: the program ended by SIGSEGV" in result.output
+
+
 def test_a_file_that_cannot_be_served_is_named_as_it_was_given(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("k.cpp").write_text("#include <gtest/gtest.h>\nTEST(A, b) {}\nTEST(A, c) {}\n", encoding="utf-8")
