@@ -8,8 +8,10 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +34,23 @@ MOST_FUNCTIONS = 12
 
 SCALARS = {"int": "int", "bool": "bool", "double": "double", "size_t": "size_t"}
 """Types of scalars besides the dtypes."""
+
+INTEGERS = {"int": (-(1 << 31), (1 << 31) - 1), "bool": (0, 1), "size_t": (0, (1 << 64) - 1)} | {
+    dtype.ctype: (0, (1 << 8 * dtype.bytes) - 1)
+    if dtype.name.startswith("u")
+    else (-(1 << 8 * dtype.bytes - 1), (1 << 8 * dtype.bytes - 1) - 1)
+    for dtype in DTYPES.values()
+    if not dtype.is_float
+}
+"""The least and the most of each integer type of a scalar."""
+
+LARGEST = {
+    "half": Decimal(65504),
+    "bfloat16_t": Decimal((2 - 2**-7) * 2.0**127),
+    "float": Decimal((2 - 2**-23) * 2.0**127),
+    "double": Decimal(sys.float_info.max),
+}
+"""The largest number of each other type of a scalar."""
 
 NUMBER = re.compile(r"true|false|[+-]?(0[xX][0-9a-fA-F]+|(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?)")
 """What is written like one in C++ is no other there: 010 would be 8."""
@@ -119,17 +138,44 @@ def _argument(word: str) -> TensorArgument | ScalarArgument:
     scalar = re.fullmatch(r"(\w+)\s*=\s*(\S+)", word)
     if tensor:
         dims = [dim.strip() for dim in tensor[2].split(",")]
-        if not all(re.fullmatch(r"[1-9]\d{0,9}", dim) for dim in dims):
+        if not all(re.fullmatch(r"[1-9][0-9]*", dim) for dim in dims):
             raise ValueError(f"{word!r}: a shape is a list of positive numbers, such as float32[2,13]")
-        made = TensorArgument(_dtype(tensor[1], word), tuple(map(int, dims)))
-        if prod(made.shape) * made.dtype.bytes > MOST_BYTES:
+        dtype = _dtype(tensor[1], word)
+        # A number with that many digits is too large alone.
+        shape = tuple(int(dim[:12]) for dim in dims)
+        if prod(shape) * dtype.bytes > MOST_BYTES:
             raise ValueError(f"{word!r} has more than {MOST_BYTES:,} B; give a smaller shape")
-        return made
+        return TensorArgument(dtype, shape)
     if scalar:
         if not NUMBER.fullmatch(scalar[2]):
             raise ValueError(f"{word!r}: {scalar[2]!r} is no number, true or false")
-        return ScalarArgument(SCALARS.get(scalar[1]) or _dtype(scalar[1], word).ctype, scalar[2])
+        ctype = SCALARS.get(scalar[1]) or _dtype(scalar[1], word).ctype
+        if not _holds(ctype, scalar[2]):
+            raise ValueError(f"{word!r}: {scalar[1]} does not hold {scalar[2]}; it takes {_takes(ctype)}")
+        return ScalarArgument(ctype, scalar[2])
     raise ValueError(f"{word!r} is neither a tensor, such as float32[2,13], nor a scalar, such as int=5")
+
+
+def _holds(ctype: str, number: str) -> bool:
+    """Whether a C++ type has the number: for one with a fraction, whether it is not too large."""
+    try:
+        if "x" in number.lower():
+            value = Decimal(int(number, 16))
+        else:
+            value = Decimal({"true": "1", "false": "0"}.get(number, number))
+    except ArithmeticError:
+        return False
+    if ctype in LARGEST:
+        return value.copy_abs() <= LARGEST[ctype]
+    least, most = INTEGERS[ctype]
+    return least <= value <= most and value == value.to_integral_value()
+
+
+def _takes(ctype: str) -> str:
+    if ctype in LARGEST:
+        return f"numbers up to {float(LARGEST[ctype]):g}"
+    least, most = INTEGERS[ctype]
+    return f"whole numbers from {least} to {most}"
 
 
 def _dtype(name: str, word: str) -> Dtype:
@@ -137,7 +183,7 @@ def _dtype(name: str, word: str) -> Dtype:
         from difflib import get_close_matches
 
         near = get_close_matches(name, [*DTYPES, *ALIASES], 1)
-        mean = f"; did you mean {near[0]}?" if near else ""
+        mean = f"; did you mean {near[0]}?" if near else "."
         raise ValueError(f"{word!r}: there is no dtype {name!r}{mean} There are {', '.join(DTYPES)}")
     return DTYPES[ALIASES.get(name, name)]
 
@@ -263,13 +309,14 @@ def source(calls: Sequence[Call], text: str) -> str:
             f", ::ptogen::Tensor<{one.dtype.ctype}>" if isinstance(one, TensorArgument) else f", {one.type}"
             for one in call.arguments
         )
+        # Inside of a TEST, names of testing::Test would hide those of the kernel.
         lines.append(
             f'#line {number} "{FILE}"\n'
-            f"TEST({call.suite}, {call.case}) {{ auto ptogen_call = [](auto&&... ptogen_arguments) -> "
+            f"namespace {{ const auto ptogen_call{number} = [](auto&&... ptogen_arguments) -> "
             f"decltype((void){call.function}(static_cast<decltype(ptogen_arguments)>(ptogen_arguments)...)) {{ "
             f"{call.function}(static_cast<decltype(ptogen_arguments)>(ptogen_arguments)...); }}; "
-            f'static_assert(::ptogen::kFits<decltype(ptogen_call){types}>, "no such function"); '
-            f"::ptogen::Drive({label}, ptogen_call{given}); }}\n"
+            f'static_assert(::ptogen::kFits<decltype(ptogen_call{number}){types}>, "no such function"); }} '
+            f"TEST({call.suite}, {call.case}) {{ ::ptogen::Drive({label}, ptogen_call{number}{given}); }}\n"
         )
     return "".join(lines)
 

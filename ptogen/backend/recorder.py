@@ -8,16 +8,19 @@ so that instructions are recorded and not computed."""
 from __future__ import annotations
 
 import fnmatch
+import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ptogen.backend import cache, compile, driver
+from ptogen.backend import cache, children, compile, driver
 from ptogen.backend.compile import Compiler
 from ptogen.backend.driver import Call
 from ptogen.backend.headers import Headers
@@ -43,8 +46,14 @@ HEADER = """\
 #include <ptogen/launch.hpp>
 """
 
+END = re.compile(r'\{"t":"end",.*"exception":("(?:[^"\\]|\\.)*")\}')
+"""The line that ends a test, with the exception that it let out; the last line of a recording may be cut."""
+
 CASE_SECONDS = 120.0
 GENERATOR_SECONDS = 120.0
+
+MOST_TESTS = 6
+"""Tests that a message names."""
 
 
 @dataclass(frozen=True)
@@ -168,17 +177,27 @@ def prepare(headers: Headers, compiler: Compiler, computed: bool, npu: bool, pro
     return Layer((*use, *options), folder / "host.o")
 
 
+def _program(command: Sequence[str], timeout: float | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+    """A program that has ended: by itself, by an interrupt of ptogen's, or after ``timeout`` seconds.
+
+    Raises:
+        subprocess.TimeoutExpired: after those.
+    """
+    pipe = subprocess.PIPE
+    process = children.start(
+        command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, errors="replace", **options
+    )
+    try:
+        output, errors = process.communicate(timeout=timeout)
+    finally:
+        children.end(process)
+        children.forget(process)
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
 def _run(command: Sequence[str], cwd: Path | None = None) -> str | None:
     """The output of a command that fails; None where it succeeds."""
-    run = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        cwd=cwd,
-        env={**os.environ, "LC_ALL": "C.UTF-8"},
-    )
+    run = _program(command, cwd=cwd, env={**os.environ, "LC_ALL": "C.UTF-8"})
     return None if run.returncode == 0 else run.stdout + run.stderr or f"ended with status {run.returncode}"
 
 
@@ -192,16 +211,19 @@ def record(
     select: str | None = None,
     progress: Callable[[str], None] = lambda line: None,
     calls: Sequence[Call] = (),
+    given: Path | None = None,
 ) -> Recording:
     """Compiles ``files`` of ``folder`` and runs their tests.
 
     ``aicore`` is what the device compiler has as ``__CCE_AICORE__``: 220 on a2a3, 310 on a5; 0 for a kernel of the
-    simulator itself. ``calls`` become the tests of the first file, which then needs no host program.
+    simulator itself. ``calls`` become the tests of the first file, which then needs no host program. ``given`` is the
+    place that messages name, if it is not the folder.
 
     Raises:
         PtogenError: PTG505 where they do not build, PTG507 where no test is selected, PTG509 where a call fits no
             function.
     """
+    given = given or folder
     text = files[0].read_text(encoding="utf-8", errors="surrogateescape") if calls else ""
     chosen = [call for call in calls if call.is_selected(select)]
     tests_of_calls = driver.source(chosen, text) if chosen else ""
@@ -227,16 +249,16 @@ def record(
             linking = tuple(line.strip() for line in output.splitlines() if "undefined" in line)[:5]
             details = linking or compile.first_errors(output)
             raise PtogenError(
-                Diagnostic("PTG505", "the kernel does not build for recording", _place(details, folder), details)
+                Diagnostic("PTG505", "the kernel does not build for recording", _place(details, given), details)
             )
-        tests = _tests(place, select)
-        if calls:
-            own = {f"{call.suite}.{call.case}" for call in chosen}
-            tests = [test for test in tests if test in own]
-        if not tests and select:
-            raise PtogenError(Diagnostic("PTG507", f"no test matches {select!r}", Position(str(folder))))
+        found = [f"{call.suite}.{call.case}" for call in calls] or _tests(place)
+        if not found:
+            raise PtogenError(_no_tests(given, files))
+        tests = [name for name in found if _is_selected(name, select)]
         if not tests:
-            raise PtogenError(_no_tests(folder, files))
+            more = f" and {len(found) - MOST_TESTS} more" if len(found) > MOST_TESTS else ""
+            details = (f"it has {', '.join(found[:MOST_TESTS])}{more}",)
+            raise PtogenError(Diagnostic("PTG507", f"no test matches {select!r}", Position(str(given)), details))
         if not calls:
             _generate(place, folder)
         lines, cases = _cases(place, tests)
@@ -254,22 +276,22 @@ def _misfit(file: Path, text: str, call: Call, output: str) -> Diagnostic:
     return Diagnostic("PTG509", message, Position(str(file)), driver.listing(text), hint)
 
 
-def _no_tests(folder: Path, files: Sequence[Path]) -> Diagnostic:
+def _no_tests(given: Path, files: Sequence[Path]) -> Diagnostic:
     """PTG507 for a file without tests: what would drive it."""
     if len(files) != 1:
-        return Diagnostic("PTG507", "there are no tests", Position(str(folder)))
+        return Diagnostic("PTG507", "there are no tests", Position(str(given)))
     text = files[0].read_text(encoding="utf-8", errors="replace")
     hint = "give --call 'FUNCTION(float32[2,13], ...)', tensors in the order of its parameters, or --spec SPEC.yaml"
     message = "nothing says how to call the kernel"
     return Diagnostic("PTG507", message, Position(str(files[0])), driver.listing(text), hint)
 
 
-def _place(details: Sequence[str], folder: Path) -> Position:
+def _place(details: Sequence[str], given: Path) -> Position:
     for line in details:
         match = re.match(r"(.+?):(\d+):(\d+): (?:fatal )?error", line)
         if match:
             return Position(match[1], int(match[2]), int(match[3]))
-    return Position(str(folder))
+    return Position(str(given))
 
 
 def _build(
@@ -316,22 +338,19 @@ def _copy(file: Path, place: Path, before: str = "") -> Path:
     return copy
 
 
-def _tests(place: Path, select: str | None) -> list[str]:
-    """``Suite.case`` of the tests whose name, with or without the suite, matches."""
-    run = subprocess.run(
-        [place / "bin" / "program", "--gtest_list_tests"],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        cwd=place / "bin",
-    )
+def _is_selected(name: str, select: str | None) -> bool:
+    """Whether ``Suite.case`` matches, with or without the suite."""
+    return select is None or any(fnmatch.fnmatchcase(one, select) for one in (name, name.partition(".")[2]))
+
+
+def _tests(place: Path) -> list[str]:
+    """``Suite.case`` of every test."""
+    run = _program([str(place / "bin" / "program"), "--gtest_list_tests"], cwd=place / "bin")
     found, suite = [], ""
     for line in run.stdout.splitlines():
         word = line.split("#")[0].strip()
         if line.startswith("  "):
-            name = f"{suite}{word}"
-            if select is None or fnmatch.fnmatchcase(name, select) or fnmatch.fnmatchcase(word, select):
-                found.append(name)
+            found.append(f"{suite}{word}")
         elif word.endswith("."):
             suite = word
     return found
@@ -347,14 +366,7 @@ def _generate(place: Path, folder: Path) -> None:
     paths = [str(checkout), str(checkout / "tests" / "cpu" / "st")] if checkout else []
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        subprocess.run(
-            [sys.executable, "gen_data.py"],
-            cwd=place,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=GENERATOR_SECONDS,
-            env=environment,
-        )
+        _program([sys.executable, "gen_data.py"], GENERATOR_SECONDS, cwd=place, env=environment)
     except subprocess.TimeoutExpired:
         return
 
@@ -371,26 +383,18 @@ def _cases(place: Path, tests: Sequence[str]) -> tuple[list[str], list[CaseRun]]
         flags = place / "filter.txt"
         flags.write_text(f"--gtest_filter={':'.join(rest)}\n", encoding="utf-8")
         try:
-            run = subprocess.run(
-                [place / "bin" / "program", f"--gtest_flagfile={flags}"],
-                cwd=place / "bin",
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                env=environment,
-                timeout=CASE_SECONDS,
-            )
+            command = [str(place / "bin" / "program"), f"--gtest_flagfile={flags}"]
+            run = _program(command, CASE_SECONDS, cwd=place / "bin", env=environment)
             fault = _fault(run)
         except subprocess.TimeoutExpired:
             fault = f"it did not end within {CASE_SECONDS:g} s, such as a wait for another core"
         recorded = target.read_text(encoding="utf-8", errors="replace").splitlines() if target.is_file() else []
         lines += recorded
-        ended = sum(line.startswith('{"t":"end"') for line in recorded)
-        cases += [CaseRun(name) for name in rest[:ended]]
-        if ended < len(rest):
-            cases.append(CaseRun(rest[ended], fault or "it was not run"))
-        rest = rest[ended + 1 :]
+        ends = [match[1] for match in map(END.fullmatch, recorded) if match]
+        cases += [CaseRun(name, " ".join(json.loads(end).split())[:200]) for name, end in zip(rest, ends, strict=False)]
+        if len(ends) < len(rest):
+            cases.append(CaseRun(rest[len(ends)], fault or "it was not run"))
+        rest = rest[len(ends) + 1 :]
     return lines, cases
 
 
@@ -398,4 +402,8 @@ def _fault(run: subprocess.CompletedProcess[str]) -> str:
     if run.returncode >= 0:
         return "" if run.returncode in (0, 1) else f"the program ended with status {run.returncode}"
     words = [line.strip() for line in run.stderr.splitlines() if line.strip()]
-    return f"the program ended with signal {-run.returncode}" + (f": {words[-1][:200]}" if words else "")
+    try:
+        name = signal.Signals(-run.returncode).name
+    except ValueError:
+        name = f"signal {-run.returncode}"
+    return f"the program ended by {name}" + (f": {words[-1][:200]}" if words else "")

@@ -43,15 +43,15 @@ def _lines(file: str) -> tuple[str, ...]:
 @cache
 def arguments(position: Position, name: str) -> tuple[str, ...]:
     """The arguments of the call of ``name`` at a place, as they are written; none where it is not found, such as
-    inside a macro."""
+    inside a macro, or where its line has more than one, which are not told apart."""
     lines = _lines(position.file)
     for start in (position.line, position.line - 1, position.line - 2, position.line - 3, position.line - 4):
         if not 0 < start <= len(lines):
             continue
         text = "\n".join(lines[start - 1 : start + 12])
-        match = re.search(rf"\b{name}\s*(?=[<(])", text.split("\n", 1)[0])
-        if match:
-            return _split(text[match.end() :])
+        matches = list(re.finditer(rf"\b{name}\s*(?=[<(])", text.split("\n", 1)[0]))
+        if matches:
+            return _split(text[matches[0].end() :]) if len(matches) == 1 else ()
     return ()
 
 

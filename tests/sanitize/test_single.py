@@ -42,12 +42,39 @@ def test_calls_of_one_file():
     assert "5 cases, 45 steps: no findings" in result.output
 
 
+@pytest.mark.parametrize("name", ["Run", "SetUp", "TestBody", "HasFailure"])
+def test_a_function_called_like_a_member_of_a_test(tmp_path, name):
+    kernel = tmp_path / "kernel.cpp"
+    text = f"#include <pto/pto-inst.hpp>\nvoid {name}(float* out) {{ pipe_barrier(PIPE_ALL); }}\n"
+    kernel.write_text(text, encoding="utf-8")
+    result = run(kernel, "--platform", "a2a3", "--call", f"{name}(float32[8])", "--call", f"::{name}(float32[8])")
+    assert result.exit_code == 0, result.output
+
+
+def test_a_call_that_ends_by_an_exception_is_incomplete(tmp_path):
+    kernel = tmp_path / "kernel.cpp"
+    kernel.write_text(
+        "#include <pto/pto-inst.hpp>\n#include <stdexcept>\n"
+        'void Launch(float* out) { pipe_barrier(PIPE_ALL); throw std::runtime_error("no \\"way\\"\\n"); }\n'
+        "void Odd(float* out) { pipe_barrier(PIPE_ALL); throw 1; }\n"
+        "void Nothing(float* out) {}\n",
+        encoding="utf-8",
+    )
+    words = ["--call", "Launch(float[8])", "--call", "Odd(float[8])", "--call", "Nothing(float[8])"]
+    result = run(kernel, "--platform", "a2a3", *words)
+    assert result.exit_code == 2, result.output
+    says = 'C++ exception with description "no "way" " thrown in the test body'
+    assert f"Call.Launch: incomplete: {says}" in result.output
+    assert "Call.Odd: incomplete: Unknown C++ exception thrown in the test body" in result.output
+    assert "Call.Nothing: incomplete: nothing was recorded" in result.output
+
+
 def test_names_of_cases_differ():
     made = driver.numbered([driver.parse(f"{name}(int8[2])") for name in ("F", "F", "F_2", "F")])
     assert [one.case for one in made] == ["F", "F_2", "F_2_2", "F_3"]
 
 
-@pytest.mark.parametrize("number", ["0", "-7", "0x1F", "1e3", "0.5", "true"])
+@pytest.mark.parametrize("number", ["0", "-7", "0x1F", "1e3", "5.", "true", "-2147483648"])
 def test_numbers(number):
     (argument,) = driver.parse(f"F(int={number})").arguments
     assert argument.value == number
@@ -59,6 +86,33 @@ def test_no_numbers(number):
         driver.parse(f"F(int={number})")
 
 
+@pytest.mark.parametrize("scalar", ["uint8=255", "bool=1", "size_t=18446744073709551615", "half=-65504", "float=0.1"])
+def test_numbers_that_their_type_holds(scalar):
+    (argument,) = driver.parse(f"F({scalar})").arguments
+    assert argument.value == scalar.partition("=")[2]
+
+
+@pytest.mark.parametrize(
+    ("scalar", "takes"),
+    [
+        ("int=5.5", "whole numbers from -2147483648 to 2147483647"),
+        ("int=2147483648", "whole numbers from -2147483648 to 2147483647"),
+        ("uint8=0x100", "whole numbers from 0 to 255"),
+        ("size_t=-1", "whole numbers from 0 to 18446744073709551615"),
+        ("bool=2", "whole numbers from 0 to 1"),
+        ("half=65505", "numbers up to 65504"),
+        ("float=1e39", "numbers up to 3.40282e+38"),
+        ("double=1e9999999", "numbers up to 1.79769e+308"),
+        ("double=1e99999999999999999999", "numbers up to 1.79769e+308"),
+    ],
+)
+def test_numbers_that_their_type_does_not_hold(scalar, takes):
+    name, _, number = scalar.partition("=")
+    with pytest.raises(ValueError) as caught:
+        driver.parse(f"F({scalar})")
+    assert str(caught.value) == f"{scalar!r}: {name} does not hold {number}; it takes {takes}"
+
+
 def test_functions_are_found_behind_a_long_table():
     """Each place of which would be tried as the beginning of a function, by a pattern that may begin anywhere."""
     text = f"static const int kTable[] = {{{'1, ' * 100_000}}};\nnamespace a {{\nvoid Launch(int x) {{ f(x); }}\n}}\n"
@@ -66,7 +120,7 @@ def test_functions_are_found_behind_a_long_table():
 
 
 def test_odd_signs_in_the_path(tmp_path):
-    place = tmp_path / 'a "b" \\ c'
+    place = tmp_path / 'a "b" \\ c\nd'
     place.mkdir()
     shutil.copyfile(SINGLE, place / "single.cpp")
     result = run(place / "single.cpp", "--platform", "a2a3", "--call", "LaunchBytes(half[4,32], half[4,32])")
@@ -107,10 +161,13 @@ def test_a_call_that_fits_no_function(text, says):
     [
         ("LaunchBytes", "'LaunchBytes' is no call; it looks like"),
         ("LaunchBytes()", "passes no tensor"),
-        ("LaunchBytes(flaot32[2])", "there is no dtype 'flaot32'; did you mean float32?"),
+        ("LaunchBytes(flaot32[2])", "there is no dtype 'flaot32'; did you mean float32? There are"),
+        ("LaunchBytes(foo[2])", "there is no dtype 'foo'. There are"),
         ("LaunchBytes(float32[2,0])", "a shape is a list of positive numbers"),
         ("LaunchBytes(float32[2,])", "a shape is a list of positive numbers"),
         ("LaunchBytes(float32[99999,99999])", "has more than 1,073,741,824 B"),
+        ("LaunchBytes(float32[99999999999])", "has more than 1,073,741,824 B; give a smaller shape"),
+        (f"LaunchBytes(float32[{'9' * 5000}])", "has more than 1,073,741,824 B; give a smaller shape"),
         ("LaunchBytes(int=x)", "'x' is no number"),
         ("LaunchBytes(float32[2], 5)", "'5' is neither a tensor"),
     ],

@@ -39,7 +39,11 @@ public:
         Line("{\"t\":\"case\",\"suite\":\"%s\",\"name\":\"%s\"}", suite, name);
     }
 
-    void TestEnd(bool failed) { Line("{\"t\":\"end\",\"failed\":%s}", failed ? "true" : "false"); }
+    // `exception` is what ended it, as the inside of a JSON string; empty where none did.
+    void TestEnd(bool failed, const std::string& exception)
+    {
+        Line("{\"t\":\"end\",\"failed\":%s,\"exception\":\"%s\"}", failed ? "true" : "false", exception.c_str());
+    }
 
     void Allocation(const void* at, std::size_t bytes) { Line("{\"t\":\"gm\",\"at\":%zu,\"bytes\":%zu}", Number(at), bytes); }
 
