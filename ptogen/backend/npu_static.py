@@ -19,6 +19,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -312,7 +313,8 @@ def _costs(job: Job) -> tuple[Costs, dict[str, str]] | Diagnostic:
     record = cache.root() / "costs" / f"{_key(job.compiler, job.model.digest, overlay, files, text)}.json"
     known = cache.remembered(record)
     if isinstance(known, dict) and known.keys() == set(job.everything):
-        os.utime(record)
+        with suppress(OSError):
+            os.utime(record)
         return known, {}
     with tempfile.TemporaryDirectory(prefix="ptogen-") as temporary:
         source, program = Path(temporary) / "cycles.cpp", Path(temporary) / "cycles"
