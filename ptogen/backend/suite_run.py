@@ -108,14 +108,19 @@ def run(job: Job, fault: Diagnostic | None, stop: Stop, progress: Progress) -> S
             results, calls = _run(job, stop, progress)
     if any(result.outcome is Outcome.FAILED for result in results):
         stop.fault()
-    fields = {case["name"]: case["fields"] for case in job.manifest.cases if isinstance(case.get("fields"), dict)}
-    results = tuple(replace(result, fields=fields.get(result.name, {})) for result in results)
+    results = with_fields(job.manifest, results)
     facts = job.manifest.suite
     return SuiteResult(
         job.manifest.key, str(facts["op"]), str(facts["platform"]), str(facts["mode"]), str(facts["test_suite"]),
         job.manifest.directory,
         results, calls,
     )  # fmt: skip
+
+
+def with_fields(manifest: Manifest, results: Sequence[CaseResult]) -> tuple[CaseResult, ...]:
+    """Results with what the manifest says that their cases are."""
+    fields = {case["name"]: case["fields"] for case in manifest.cases if isinstance(case.get("fields"), dict)}
+    return tuple(replace(result, fields=fields.get(result.name, {})) for result in results)
 
 
 def _unbuilt(job: Job, fault: Diagnostic) -> tuple[CaseResult, ...]:

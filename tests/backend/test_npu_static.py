@@ -137,6 +137,12 @@ def test_the_cycles_are_those_that_the_model_says_itself(report, pinned, toolcha
     assert int(said.split()[1]) == 4 * (6 + 2 * 2 + 1)
 
 
+def test_a_case_says_what_it_is(report):
+    """As on any backend: the maps of the HTML page are made of it."""
+    fields = {case.name: case.fields for suite, case in report.cases if suite.key == "a2a3-tsort32"}
+    assert {**fields["case_float32_2x13"], "dtype": "float32", "rows": 2, "cols": 13} == fields["case_float32_2x13"]
+
+
 def test_calls_of_one_instruction_are_added(report):
     (sort,) = (case for suite, case in report.cases if (suite.key, case.name) == ("a2a3-tsort32", "case_float32_2x13"))
     assert [(cost.instruction, cost.calls) for cost in sort.costs] == [("TLOAD", 2), ("TSORT32", 1), ("TSTORE", 1)]
