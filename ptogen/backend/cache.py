@@ -64,13 +64,13 @@ def _unwritable(error: OSError) -> PtogenError:
 
 def write_if_changed(path: Path, text: str) -> bool:
     """Writes a file in one step, unless it already has this text; says whether it wrote."""
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        if path.read_text(encoding="utf-8") == text:
+    with contextlib.suppress(OSError):
+        if path.read_text(encoding="utf-8", errors="surrogateescape") == text:
             return False
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
         os.replace(name, path)
     except BaseException:

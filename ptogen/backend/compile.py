@@ -106,7 +106,16 @@ def compile_program(
 
 
 def first_errors(output: str, limit: int = 5) -> tuple[str, ...]:
-    """The lines of a compiler's output that say what is wrong; its last lines where none does."""
+    """The lines of a compiler's output that say what is wrong; its last lines where none does.
+
+    The reason of an error of CMake's is in the indented lines below.
+    """
     lines = [line.rstrip() for line in output.splitlines() if line.strip() and not line.startswith("ninja: ")]
-    errors = [line for line in lines if re.search(r"\berror\b.*:|undefined reference", line, re.IGNORECASE)]
+    errors: list[str] = []
+    below = False
+    for line in lines:
+        if not (below and line.startswith("  ")):
+            below = line.startswith("CMake Error")
+        if below or re.search(r"\berror\b.*:|undefined reference", line, re.IGNORECASE):
+            errors.append(line)
     return tuple(errors[:limit] or lines[-limit:])
