@@ -12,7 +12,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from ptogen.backend import cache
+from ptogen.backend import cache, children
 
 OVERLAY = Path(__file__).parent / "overlay"
 """Headers of ptogen's own; see the README there."""
@@ -102,7 +102,7 @@ def compile_program(
         str(target),
         *LIBRARIES,
     ]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    return children.run(command)[0]
 
 
 def first_errors(output: str, limit: int = 5) -> tuple[str, ...]:
