@@ -77,6 +77,7 @@ CODES: dict[str, str] = {
     "PTG507": "there is nothing to check",
     "PTG508": "the cost model of the headers at hand does not compile",
     "PTG509": "a call fits no function of the kernel",
+    "PTG510": "the cache cannot be written",
     "PTG521": "a Dask cluster cannot be used",
     "PTG522": "every worker that tried a piece of work was lost",
     "PTG523": "the workers of a cluster have different compilers or headers",

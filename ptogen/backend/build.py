@@ -53,13 +53,15 @@ def build(
         output = _configure(place, rest, runtimes, toolchain)
         if output is None:
             break
-        culprits = [key for key, source, _ in rest if f"{source}/CMakeLists.txt" in output.replace("\n", " ")]
+        said = output.replace("\n", " ")
+        culprits = [key for key, _, _ in rest if f"{place.source(key)}/CMakeLists.txt" in said]
         if not culprits:
             raise PtogenError(_configure_fault(output))
         for key, source, _ in rest:
             if key in culprits:
                 position = Position(str(source / "CMakeLists.txt"))
-                ended(key, Diagnostic("PTG505", "CMake cannot read the suite", position, compile.first_errors(output)))
+                details = tuple(_own(line, place.source(key), source) for line in compile.first_errors(output))
+                ended(key, Diagnostic("PTG505", "CMake cannot read the suite", position, details))
         rest = [suite for suite in rest if suite[0] not in culprits]
     if rest and not (fail_fast and len(rest) < len(suites)):
         _drop_outdated(place, rest)
@@ -161,8 +163,10 @@ def _make(
         if key not in blocks and (whole or _is_current(place, key, toolchain)):
             ended(key, None)
         elif key in blocks or not ((fail_fast and blocks) or stop()):
-            details = compile.first_errors(blocks.get(key, "" if blocks else output))
-            ended(key, Diagnostic("PTG505", "the suite does not build", _position(source, details), details))
+            errors = compile.first_errors(blocks.get(key, "" if blocks else output))
+            link = place.source(key)
+            details = tuple(_own(line, link, source) for line in errors)
+            ended(key, Diagnostic("PTG505", "the suite does not build", _position(link, source, errors), details))
 
 
 def _lines(command: Sequence[str], stop: Callable[[], bool]) -> Iterator[str]:
@@ -210,12 +214,17 @@ def _failures(output: str, keys: Sequence[str]) -> dict[str, str]:
     return blocks
 
 
-def _position(source: Path, details: Sequence[str]) -> Position:
+def _own(line: str, link: Path, source: Path) -> str:
+    """A line that somebody said who knows a suite by its link."""
+    return line.replace(f"{link}/", f"{source}/")
+
+
+def _position(link: Path, source: Path, errors: Sequence[str]) -> Position:
     """The place that the compiler's first error names, if it lies in the suite."""
-    for line in details:
+    for line in errors:
         match = re.match(r"(.+?):(\d+):(\d+): (?:fatal )?error", line)
-        if match and Path(match[1]).is_relative_to(source):
-            return Position(match[1], int(match[2]), int(match[3]))
+        if match and Path(match[1]).is_relative_to(link):
+            return Position(_own(match[1], link, source), int(match[2]), int(match[3]))
     return Position(str(source))
 
 
@@ -231,8 +240,12 @@ def _environment() -> dict[str, str]:
     return environment | {"LC_ALL": "C.UTF-8", children.MARK: "1"}
 
 
+NO_GTEST = re.compile(r"^CMake Error.*(?:\n|\n  .*)*?GTest", re.MULTILINE)
+"""An error of CMake that has to do with GoogleTest: its reason is indented."""
+
+
 def _configure_fault(output: str) -> Diagnostic:
-    if "GTest" in output:
+    if NO_GTEST.search(output):
         hint = "on Debian or Ubuntu: apt-get install libgtest-dev"
         return Diagnostic("PTG504", "missing: GoogleTest", details=compile.first_errors(output), hint=hint)
     return Diagnostic("PTG505", "the build cannot be configured", details=compile.first_errors(output))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -13,8 +14,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ptogen.errors import Diagnostic, PtogenError
+
 KEEP_SECONDS = 30 * 24 * 3600
 """What nobody used for so long leaves the cache."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""What the system says where nothing more can be written."""
 
 
 def root() -> Path:
@@ -29,24 +35,47 @@ def root() -> Path:
 
 @contextlib.contextmanager
 def locked(place: Path) -> Iterator[None]:
-    """Keeps other processes of ptogen from working on ``place``, which need not exist yet, meanwhile."""
+    """Keeps other processes of ptogen from working on ``place``, which need not exist yet, meanwhile.
+
+    Raises:
+        PtogenError: PTG510 where the cache cannot be written, by this or by the block.
+    """
     import filelock
 
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with filelock.FileLock(f"{place}.lock"):
-        yield
+    with contextlib.ExitStack() as stack:
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(filelock.FileLock(f"{place}.lock"))
+        except OSError as error:
+            raise _unwritable(error) from error
+        try:
+            yield
+        except OSError as error:
+            if error.errno in FULL or (error.filename and Path(os.fsdecode(error.filename)).is_relative_to(root())):
+                raise _unwritable(error) from error
+            raise
+
+
+def _unwritable(error: OSError) -> PtogenError:
+    message = f"the cache {root()} cannot be written: {(error.strerror or str(error)).lower()}"
+    hint = "set PTOGEN_CACHE to a folder that can be written, with space"
+    return PtogenError(Diagnostic("PTG510", message, hint=hint))
 
 
 def write_if_changed(path: Path, text: str) -> bool:
     """Writes a file in one step, unless it already has this text; says whether it wrote."""
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        if path.read_text(encoding="utf-8") == text:
+    with contextlib.suppress(OSError):
+        if path.read_text(encoding="utf-8", errors="surrogateescape") == text:
             return False
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(name, path)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
     return True
 
 
@@ -59,8 +88,12 @@ def remembered(path: Path) -> Any:
 
 
 def remember(path: Path, data: Any) -> None:
-    """Keeps JSON-ready data for another run."""
-    write_if_changed(path, json.dumps(data, indent=1, sort_keys=True) + "\n")
+    """Keeps JSON-ready data for another run; where that cannot be written, it is forgotten with what stood there."""
+    try:
+        write_if_changed(path, json.dumps(data, indent=1, sort_keys=True) + "\n")
+    except OSError:
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def prune(*patterns: str) -> None:

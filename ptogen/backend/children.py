@@ -65,6 +65,29 @@ def start(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
     return process
 
 
+def run(*commands: Sequence[str]) -> list[subprocess.CompletedProcess[str]]:
+    """Runs programs, all at the same time, to their ends; an interrupt ends them with their children.
+
+    Raises:
+        Interrupted: while a check is being ended.
+    """
+    pipe = subprocess.PIPE
+    processes: list[subprocess.Popen[str]] = []
+    try:
+        for command in commands:
+            options = {"stdin": subprocess.DEVNULL, "stdout": pipe, "stderr": pipe, "text": True, "errors": "replace"}
+            processes.append(start(command, **options))
+        said = [process.communicate() for process in processes]
+    finally:
+        for process in processes:
+            end(process)
+            forget(process)
+    return [
+        subprocess.CompletedProcess(process.args, process.returncode, *streams)
+        for process, streams in zip(processes, said, strict=True)
+    ]
+
+
 def end(process: subprocess.Popen[Any]) -> None:
     """Ends a program with all its children."""
     if process.poll() is None:

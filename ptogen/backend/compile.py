@@ -12,7 +12,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from ptogen.backend import cache
+from ptogen.backend import cache, children
 
 OVERLAY = Path(__file__).parent / "overlay"
 """Headers of ptogen's own; see the README there."""
@@ -102,11 +102,20 @@ def compile_program(
         str(target),
         *LIBRARIES,
     ]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    return children.run(command)[0]
 
 
 def first_errors(output: str, limit: int = 5) -> tuple[str, ...]:
-    """The lines of a compiler's output that say what is wrong; its last lines where none does."""
+    """The lines of a compiler's output that say what is wrong; its last lines where none does.
+
+    The reason of an error of CMake's is in the indented lines below.
+    """
     lines = [line.rstrip() for line in output.splitlines() if line.strip() and not line.startswith("ninja: ")]
-    errors = [line for line in lines if re.search(r"\berror\b.*:|undefined reference", line, re.IGNORECASE)]
+    errors: list[str] = []
+    below = False
+    for line in lines:
+        if not (below and line.startswith("  ")):
+            below = line.startswith("CMake Error")
+        if below or re.search(r"\berror\b.*:|undefined reference", line, re.IGNORECASE):
+            errors.append(line)
     return tuple(errors[:limit] or lines[-limit:])

@@ -85,7 +85,7 @@ def check(
 
     def one(manifest: Manifest, cases: list[str], fault: Diagnostic | None) -> SuiteResult:
         source = (tree / manifest.directory).resolve()
-        twin = leaders.get(manifest.key, (manifest.key, source))
+        twin = leaders[manifest.key][0] if manifest.key in leaders else manifest.key
         job = suite_run.Job(manifest, source, tuple(cases), place, pristine, present, timeout, twin, provided)
         result = suite_run.run(job, fault, stop, progress)
         ended(result)

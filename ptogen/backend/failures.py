@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from ptogen import output
@@ -38,9 +39,10 @@ class Failures:
                     self.names.discard(f"{suite.key}.{case.name}")
 
     def keep(self) -> None:
-        """Writes it down."""
+        """Writes it down, where that can be."""
         with self._lock:
             if self.names:
                 cache.remember(self._path, sorted(self.names))
             else:
-                self._path.unlink(missing_ok=True)
+                with suppress(OSError):
+                    self._path.unlink()

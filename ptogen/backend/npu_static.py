@@ -19,6 +19,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +39,9 @@ NAME = "npu-static"
 
 PLATFORM = "a2a3"
 """The only one that has a cost model (``pto/costmodel/common/arch_select.hpp``)."""
+
+POLL_SECONDS = 0.05
+"""So often is looked whether a case has ended."""
 
 OPTIONS = (
     # Not C++23: there, g++ 14 has a std::float32_t, which the headers confuse with their own.
@@ -171,7 +175,7 @@ def check(
         manifest, cases = choice
         source = (tree / manifest.directory).resolve()
         job = Job(manifest, source, tuple(cases), model, toolchain.compiler, timeout)
-        results = _results(job, unreadable.get(manifest.key), stop)
+        results = suite_run.with_fields(manifest, _results(job, unreadable.get(manifest.key), stop))
         for case in cases:
             progress.advance(manifest.key, case)
         facts = [str(manifest.suite[fact]) for fact in ("op", "platform", "mode", "test_suite")]
@@ -312,7 +316,8 @@ def _costs(job: Job) -> tuple[Costs, dict[str, str]] | Diagnostic:
     record = cache.root() / "costs" / f"{_key(job.compiler, job.model.digest, overlay, files, text)}.json"
     known = cache.remembered(record)
     if isinstance(known, dict) and known.keys() == set(job.everything):
-        os.utime(record)
+        with suppress(OSError):
+            os.utime(record)
         return known, {}
     with tempfile.TemporaryDirectory(prefix="ptogen-") as temporary:
         source, program = Path(temporary) / "cycles.cpp", Path(temporary) / "cycles"
@@ -352,12 +357,11 @@ def _run(program: Path, job: Job) -> tuple[Costs, dict[str, str]]:
     lines = program.with_suffix(".jsonl")
     while at < len(cases):
         lines.unlink(missing_ok=True)
-        seconds = min(job.timeout * (len(cases) - at), suite_run.LONGEST_SECONDS)
         try:
-            status, said = _call([str(program), str(lines), str(at)], seconds)
+            status, said = _call([str(program), str(lines), str(at)], job.timeout, lines)
             reason = _ending(status, said)
         except subprocess.TimeoutExpired:
-            reason = f"no result after {seconds:g} s ({job.timeout:g} s a case)"
+            reason = f"no result after {job.timeout:g} s"
         for line in lines.read_text(encoding="utf-8").splitlines() if lines.is_file() else ():
             row = json.loads(line)
             costs[row["case"]] = row["instructions"]
@@ -394,11 +398,11 @@ def _key(compiler: Compiler, *parts: str) -> str:
     return cache.digest(*compiler.command, compiler.version, *OPTIONS, *parts)
 
 
-def _call(command: Sequence[str], seconds: float | None = None) -> tuple[int, str]:
+def _call(command: Sequence[str], seconds: float = 0.0, results: Path | None = None) -> tuple[int, str]:
     """Status of a command and what it said.
 
     Raises:
-        subprocess.TimeoutExpired: after ``seconds``.
+        subprocess.TimeoutExpired: after ``seconds`` in which the file of its results, if it has one, did not grow.
     """
     with tempfile.TemporaryFile() as said:
         environment = {**os.environ, "LC_ALL": "C.UTF-8"}
@@ -406,9 +410,24 @@ def _call(command: Sequence[str], seconds: float | None = None) -> tuple[int, st
             command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT, env=environment
         )
         try:
-            status = process.wait(seconds)
+            status = _wait(process, seconds, results)
         finally:
             children.end(process)
             children.forget(process)
         said.seek(0)
         return status, said.read().decode("utf-8", "replace")
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float, results: Path | None) -> int:
+    if results is None:
+        return process.wait()
+    size, begun = 0, time.monotonic()
+    while True:
+        try:
+            return process.wait(min(seconds, POLL_SECONDS))
+        except subprocess.TimeoutExpired:
+            now = results.stat().st_size if results.is_file() else 0
+            if now > size:
+                size, begun = now, time.monotonic()
+            elif time.monotonic() - begun >= seconds:
+                raise

@@ -79,6 +79,13 @@ class Place:
         """Build folder of the CMake project."""
         return self.root / "build"
 
+    def source(self, key: str) -> Path:
+        """The ST directory of a suite as CMake, Ninja and compilers know it: a link, since they bear not every sign.
+
+        It stands outside of the project, so that CMake says its whole path.
+        """
+        return self.root / "sources" / key
+
     def work(self, key: str) -> Path:
         """Where a suite runs: its data directories stand in it and its program in ``bin/``."""
         return self.root / "work" / key
@@ -89,25 +96,36 @@ class Place:
 
 
 def write(place: Place, suites: Iterable[tuple[str, Path, Kind]], runtimes: Mapping[Kind, Runtime]) -> bool:
-    """Writes the project unless it already stands there; says whether it changed.
+    """Writes the project, with links to the suites, unless it already stands there; says whether it changed.
 
     Args:
         place: of the build.
         suites: key, ST directory and kind of each.
         runtimes: by kind.
     """
-    text = HEAD
+    text, changed = HEAD, False
     for key, source, kind in suites:
-        runtime = runtimes[kind]
+        runtime, link = runtimes[kind], place.source(key)
+        changed |= _link(link, source)
         options = " ".join(_quoted(option) for option in _grouped(runtime.options))
         text += SUITE.format(
             key=key,
             work=_quoted(str(place.work(key))),
             host=_quoted(str(runtime.host)),
             options=options,
-            source=_quoted(str(source)),
+            source=_quoted(str(link)),
         )
-    return cache.write_if_changed(place.project / "CMakeLists.txt", text)
+    return cache.write_if_changed(place.project / "CMakeLists.txt", text) or changed
+
+
+def _link(link: Path, source: Path) -> bool:
+    """Makes a link lead to a suite; says whether it did not."""
+    if link.is_symlink() and link.readlink() == source:
+        return False
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(source)
+    return True
 
 
 def _grouped(options: Iterable[str]) -> list[str]:

@@ -7,12 +7,11 @@ file takes 1.4 s without the precompiled header; with it 0.8 s with g++ 12 and 0
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ptogen.backend import cache, compile, probe
+from ptogen.backend import cache, children, compile, probe
 from ptogen.backend.compile import Compiler
 from ptogen.backend.headers import Headers
 from ptogen.errors import Diagnostic, PtogenError
@@ -114,18 +113,8 @@ def _build(folder: Path, compiler: Compiler, options: list[str]) -> None:
     else:
         pch = ["-x", "c++-header", str(header), "-o", f"{header}.gch"]
     host = ["-c", str(compile.OVERLAY / "host" / "ptogen_host.cpp"), "-o", str(folder / "host.o")]
-    runs = [
-        subprocess.Popen(
-            [*compiler.command, *options, *job],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-        )
-        for job in (pch, host)
-    ]
-    for run, output in [(run, run.communicate()[1]) for run in runs]:
+    for run in children.run(*([*compiler.command, *options, *job] for job in (pch, host))):
+        output = run.stderr
         if run.returncode != 0:
             details = compile.first_errors(output)
             if "gtest/gtest.h" in output and "No such file" in output.replace("file not found", "No such file"):

@@ -42,7 +42,7 @@ class Job:
         pristine: whether upstream's own simulator is at work.
         present: known defects that the headers have.
         timeout: seconds for one case; gen_data.py gets as many for each case of its suite.
-        twin: key and ST directory of the suite whose program is run: its own, or one of equal text.
+        twin: key of the suite whose program is run: its own, or one of equal text.
         provided: what the program has of that which cases require.
     """
 
@@ -53,7 +53,7 @@ class Job:
     pristine: bool
     present: frozenset[str]
     timeout: float
-    twin: tuple[str, Path]
+    twin: str
     provided: frozenset[str] = frozenset()
 
     def facts(self, case: str) -> Mapping[str, Any]:
@@ -108,14 +108,19 @@ def run(job: Job, fault: Diagnostic | None, stop: Stop, progress: Progress) -> S
             results, calls = _run(job, stop, progress)
     if any(result.outcome is Outcome.FAILED for result in results):
         stop.fault()
-    fields = {case["name"]: case["fields"] for case in job.manifest.cases if isinstance(case.get("fields"), dict)}
-    results = tuple(replace(result, fields=fields.get(result.name, {})) for result in results)
+    results = with_fields(job.manifest, results)
     facts = job.manifest.suite
     return SuiteResult(
         job.manifest.key, str(facts["op"]), str(facts["platform"]), str(facts["mode"]), str(facts["test_suite"]),
         job.manifest.directory,
         results, calls,
     )  # fmt: skip
+
+
+def with_fields(manifest: Manifest, results: Sequence[CaseResult]) -> tuple[CaseResult, ...]:
+    """Results with what the manifest says that their cases are."""
+    fields = {case["name"]: case["fields"] for case in manifest.cases if isinstance(case.get("fields"), dict)}
+    return tuple(replace(result, fields=fields.get(result.name, {})) for result in results)
 
 
 def _unbuilt(job: Job, fault: Diagnostic) -> tuple[CaseResult, ...]:
@@ -184,11 +189,11 @@ def _run(job: Job, stop: Stop, progress: Progress) -> tuple[tuple[CaseResult, ..
     environment = {**os.environ, "PTOGEN_UB_BYTES": size, "PTOGEN_COUNTS": str(counts)}
     if job.pristine:
         environment["PTO_CPU_SIM_UB_BYTES"] = size
-    key, source = job.twin
+    link = job.place.source(job.twin)
     folder = job.work / "bin"
     folder.mkdir(exist_ok=True)
     runs = running.run_cases(
-        job.place.program(key),
+        job.place.program(job.twin),
         str(job.manifest.suite["test_suite"]),
         [case for case in job.cases if not job.lacks(case)],
         environment=environment,
@@ -198,7 +203,7 @@ def _run(job: Job, stop: Stop, progress: Progress) -> tuple[tuple[CaseResult, ..
         finished=lambda case: progress.advance(job.manifest.key, case),
     )
     for found in runs.values():
-        found.output = [line.replace(str(source), str(job.source)) for line in found.output]
+        found.output = [line.replace(f"{link}/", f"{job.source}/") for line in found.output]
     stopped = stop.armed and any(found.status in ("failed", "crashed") for found in runs.values())
     return tuple(_judge(job, case, runs.get(case, CaseRun()), stopped) for case in job.cases), _calls(counts)
 

@@ -15,7 +15,7 @@ CASE_ROWS = 20
 
 MEANING = (
     "Cycles are those of pto-isa's cost model: a model, not a measurement. It takes one instruction at a time: pipes "
-    "that run at the same\ntime are not in it, nor are flags and barriers between instructions."
+    "that run at the same time are not in it, nor are flags and barriers between instructions."
 )
 
 Row = tuple[str, ...]

@@ -38,7 +38,7 @@ def show(report: CheckReport, stream: TextIO) -> None:
     if measured is not None:
         console.print(measured)
         console.print()
-        console.print(costs.MEANING, soft_wrap=True)
+        console.print(costs.MEANING)
         console.print()
     whole = sum(report.counts.values()) <= CASE_ROWS and measured is None
     if whole:

@@ -156,6 +156,35 @@ def test_an_interrupt_ends_what_runs(place, tmp_path, headers, toolchain, number
         assert is_gone(pid)
 
 
+CALLS = {
+    "headers": "runtime._build(folder, compiler, [])",
+    "program": "compile.compile_program(compiler, folder, folder, [])",
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_an_interrupt_ends_compilers(tmp_path, call):
+    """And what they have started: a driver of GCC leaves the work to others."""
+    driver = "import os, subprocess, sys, time\nchild = subprocess.Popen(['sleep', '60'])\n"
+    driver += "open(f'{sys.argv[1]}/{os.getpid()}.pids', 'w').write(f'{os.getpid()} {child.pid} ')\ntime.sleep(60)\n"
+    (tmp_path / "driver.py").write_text(driver)
+    command = (sys.executable, str(tmp_path / "driver.py"), str(tmp_path))
+    script = (
+        "from pathlib import Path\nfrom ptogen.backend import compile, runtime\n"
+        f"folder, compiler = Path({str(tmp_path)!r}), compile.Compiler({command!r}, 'gcc', 12, '')\n{call}\n"
+    )
+    count = 2 if call == CALLS["headers"] else 1
+    pids: list[str] = []
+    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL) as run:
+        for _ in range(600):
+            pids = [pid for path in tmp_path.glob("*.pids") for pid in path.read_text().split(" ")[:-1]]
+            if len(pids) == 2 * count or run.poll() is not None:
+                break
+            time.sleep(0.1)
+        run.send_signal(signal.SIGINT)
+    assert len(pids) == 2 * count and all(is_gone(int(pid)) for pid in pids)
+
+
 def is_gone(pid: int) -> bool:
     """Whether a process has ended; one that nobody has waited for counts."""
     for _ in range(50):

@@ -372,11 +372,56 @@ def test_a_stale_precompiled_header_is_recognized():
     assert not build.is_stale(Diagnostic("PTG505", "the suite does not build", details=("error: x",)))
 
 
-def test_a_tree_with_odd_signs_in_its_path(tmp_path, check):
-    tree = make_tree(tmp_path, "sums", ["good"])
-    odd = tmp_path / "a b$c (d);e"
-    odd.mkdir()
-    for name in (".ptogen", "tests"):
-        shutil.move(tree / name, odd / name)
+ODD = ["a b$c (d);e", "a\\b", "a|b", "a\nb", 'a"b', os.fsdecode(b"a\xffb")]
+
+
+@pytest.mark.parametrize("name", ODD, ids=ascii)
+def test_a_tree_with_odd_signs_in_its_path(tmp_path, check, name):
+    """No tool gets to see them, and whoever reads a report sees nothing else."""
+    make_tree(tmp_path / "a" / "b", "sums", ["good"], edit=break_kernel)  # CMake takes a backslash for a slash
+    odd = make_tree(tmp_path / name, "sums", ["good", "wrong"])
+    make_tree(odd, "sums", ["good"], platform="a5", edit=break_kernel)
+    place = str(odd / "tests/npu/{}/src/st/testcase/sums")
     found = check(odd)
-    assert found.counts[Outcome.PASSED] == 1, list(found.cases)
+    good, wrong, broken = (case for _, case in found.cases)
+    assert good.outcome is Outcome.PASSED, good
+    assert wrong.outcome is Outcome.FAILED and wrong.code is None
+    assert any(line.startswith(place.format("a2a3") + "/main.cpp:") for line in wrong.output), wrong
+    assert broken.code == "PTG505" and broken.reason.startswith(place.format("a5") + "/sums_kernel.cpp:2:"), broken
+    assert broken.output[0].startswith(place.format("a5") + "/sums_kernel.cpp:2:")
+
+
+def test_a_suite_that_stands_elsewhere_is_built_from_there(tmp_path, check):
+    first, other = (tmp_path / "first", tmp_path / "other")
+    make_tree(first, "sums", ["good"])
+    make_tree(other, "sums", ["good"], edit=break_kernel)
+    (tmp_path / "tree").symlink_to(first)
+    assert check(tmp_path / "tree").counts[Outcome.PASSED] == 1
+    (first / "tests").rename(first / "moved")
+    (first / "tests").symlink_to(other / "tests")
+    assert cases(check(tmp_path / "tree"), "a2a3-sums")["good"].code == "PTG505"
+
+
+FOUND = '-- Found GTest: /usr/lib/GTestConfig.cmake (found version "1.12.1")\n'
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "reason"),
+    [
+        (
+            FOUND + "CMake Error at CMakeLists.txt:50 (add_subdirectory):\n  no such folder\n\n\n-- Tail\n",
+            "PTG505",
+            "no such",
+        ),
+        (
+            "CMake Error at x.cmake:230 (message):\n  Could NOT find GTest (missing: y)\nCall Stack\n",
+            "PTG504",
+            "Could NOT",
+        ),
+        ("CMake Error at CMakeLists.txt:14 (find_package):\n\n  By not providing\n  GTest\n", "PTG504", "By not"),
+    ],
+)
+def test_a_project_that_cannot_be_configured(output, code, reason):
+    said = build._configure_fault(output)
+    assert said.code == code and said.details[0].startswith("CMake Error at ") and reason in said.details[1]
+    assert not any("Tail" in line or "Stack" in line or "Found GTest" in line for line in said.details)
