@@ -15,7 +15,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,6 +88,10 @@ class Recording:
     cases: tuple[CaseRun, ...]
     computed: bool
     reason: str = ""
+
+    def discard(self) -> None:
+        """Takes it from the cache."""
+        shutil.rmtree(self.program.parents[1], ignore_errors=True)
 
 
 def names(include: Path) -> list[str]:
@@ -227,13 +233,10 @@ def record(
     text = files[0].read_text(encoding="utf-8", errors="surrogateescape") if calls else ""
     chosen = [call for call in calls if call.is_selected(select)]
     tests_of_calls = driver.source(chosen, text) if chosen else ""
-    place = (
-        cache.root()
-        / "recordings"
-        / cache.digest(str(folder.resolve()), *map(str, files), str(headers.include), *map(str, calls))
-    )
-    with cache.locked(place):
-        shutil.rmtree(place, ignore_errors=True)
+    key = cache.digest(str(folder.resolve()), *map(str, files), str(headers.include), *map(str, calls))
+    # Its program is read after this: another run of the same kernel must not take it away.
+    place = cache.root() / "recordings" / f"{key}-{uuid.uuid4().hex[:8]}"
+    with cache.locked(place.with_name(key)), _emptied_by_a_fault(place):
         (place / "bin").mkdir(parents=True)
         reason = ""
         for computed in (True, False):
@@ -263,6 +266,16 @@ def record(
             _generate(place, folder)
         lines, cases = _cases(place, tests)
         return Recording(tuple(lines), place / "bin" / "program", tuple(cases), computed, reason)
+
+
+@contextmanager
+def _emptied_by_a_fault(place: Path) -> Iterator[None]:
+    """Takes a folder away where the block fails."""
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
 
 
 def _misfit(file: Path, text: str, call: Call, output: str) -> Diagnostic:

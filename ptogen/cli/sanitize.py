@@ -85,7 +85,6 @@ def sanitize(
     import tempfile
 
     from ptogen.backend import cache, children
-    from ptogen.cli import _unserved
     from ptogen.cli.check import _terminable
     from ptogen.report import findings as report
     from ptogen.report.progress import for_stderr
@@ -115,9 +114,9 @@ def sanitize(
     if format_ == "json":
         print_json(report.as_data(results))
     elif format_ == "sarif":
-        print_json(_unserved.sarif(results))
+        print_json(report.as_sarif(results))
     else:
-        click.echo(printable(report.as_text(results) if format_ == "text" else _unserved.github(results)))
+        click.echo(printable(report.as_text(results) if format_ == "text" else report.as_github(results)))
     ctx.exit(report.exit_code(results))
 
 
@@ -196,7 +195,10 @@ def _one(
             calls=calls,
             given=place,
         )
-        cases = judge.sanitize(recording.lines, recording.program, PLATFORMS[name])
+        try:
+            cases = judge.sanitize(recording.lines, recording.program, PLATFORMS[name])
+        finally:
+            recording.discard()
         # A host program has tests of other things; a call is there for the kernel's steps.
         steps = {case.name for case in cases if case.steps or not calls}
         incomplete = [(run.name, run.fault) for run in recording.cases if run.fault]

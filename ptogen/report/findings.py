@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ptogen import __version__
 from ptogen.check.finding import Finding
 from ptogen.check.sanitize import SEVERITIES, CaseFindings
-from ptogen.errors import CODES, Diagnostic
+from ptogen.errors import CODES, Diagnostic, Position
 
 MOST_NAMES = 4
 """Cases named at a finding that many share."""
@@ -85,7 +86,7 @@ def as_text(results: Sequence[Sanitized]) -> str:
         served = [result for result in results if not result.fault]
         steps = sum(case.steps for result in served for case in result.cases)
         cases = sum(len(result.cases) for result in served)
-        text = f"{len(served)} of {len(results)} kernels judged, {cases:,} cases, {steps:,} steps"
+        text = f"{len(served)} of {len(results)} kernels judged, {_many(cases, 'case')}, {_many(steps, 'step')}"
         lines.append(f"{text}: {_numbers(total)}")
     return "\n".join(lines)
 
@@ -93,16 +94,19 @@ def as_text(results: Sequence[Sanitized]) -> str:
 def _summary(result: Sanitized) -> str:
     if result.fault:
         return f"not served: {result.fault.message}"
-    text = f"{len(result.cases)} cases, {sum(case.steps for case in result.cases):,} steps: {_numbers(result.count())}"
+    steps = sum(case.steps for case in result.cases)
+    text = f"{_many(len(result.cases), 'case')}, {_many(steps, 'step')}: {_numbers(result.count())}"
     if result.incomplete:
         text += f"; {len(result.incomplete)} incomplete"
     return text if result.computed else f"{text}; recorded without computing"
 
 
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def _numbers(count: Counter[str]) -> str:
-    words = [
-        f"{count[severity]} {severity}{'s' * (count[severity] != 1)}" for severity in SEVERITIES if count[severity]
-    ]
+    words = [_many(count[severity], severity) for severity in SEVERITIES if count[severity]]
     return ", ".join(words) or "no findings"
 
 
@@ -170,9 +174,34 @@ def as_sarif(results: Sequence[Sanitized]) -> dict[str, Any]:
                     }
                 },
                 "results": [_sarif(group, codes) for group in groups],
+                "invocations": [_invocation(results)],
             }
         ],
     }
+
+
+def _invocation(results: Sequence[Sanitized]) -> dict[str, Any]:
+    """Whether everything was judged to its end, and what was not."""
+    notifications = []
+    for title, text, position in (fault for result in results for fault in _unjudged(result)):
+        place: dict[str, Any] = {"artifactLocation": {"uri": _relative(position.file)}}
+        if position.line:
+            place["region"] = {"startLine": position.line}
+        message = {"text": f"{title}: {text}"}
+        notifications.append({"level": "error", "message": message, "locations": [{"physicalLocation": place}]})
+    done: dict[str, Any] = {"executionSuccessful": not notifications}
+    return {**done, "toolExecutionNotifications": notifications} if notifications else done
+
+
+def _unjudged(result: Sanitized) -> Iterator[tuple[str, str, Position]]:
+    """Title, text and place of what could not be judged, or not to its end."""
+    main = Path(result.place) / "main.cpp"
+    place = Position(str(main) if main.is_file() else result.place)
+    if result.fault:
+        text = "\n".join((result.fault.message, *result.fault.details, *filter(None, [result.fault.hint])))
+        yield result.fault.code, text, result.fault.position or place
+    for name, why in result.incomplete:
+        yield "incomplete", f"{name} is incomplete: {why}", place
 
 
 def _sarif(group: list[tuple[str, Finding]], codes: list[str]) -> dict[str, Any]:
@@ -213,8 +242,9 @@ def as_github(results: Sequence[Sanitized]) -> str:
             lines.append(
                 f"::{kind} {place}title={_property(f'{finding.code}: {CODES[finding.code]}')}::{_escape(text)}"
             )
-        if result.fault:
-            lines.append(f"::error title={result.fault.code}::{_escape(f'{result.place}: {result.fault.message}')}")
+        for title, text, position in _unjudged(result):
+            place = f"file={_property(_relative(position.file))}" + (f",line={position.line}" if position.line else "")
+            lines.append(f"::error {place},title={_property(title)}::{_escape(text)}")
     return "\n".join(lines)
 
 

@@ -208,7 +208,7 @@ def test_a_rendered_kernel_and_its_spec(tmp_path):
     shutil.copyfile(rendered, kernel)
     result = run(kernel, "--spec", spec)
     assert result.exit_code == 0, result.output
-    assert "mine.cpp (a2a3): 1 cases" in result.output
+    assert "mine.cpp (a2a3): 1 case," in result.output
     # The file does not fit its spec any more: the tensor ends before what the kernel reads.
     spec.write_text(SPEC.replace("rows: 2", "rows: 1"), encoding="utf-8")
     result = run(kernel, "--spec", spec, "--format", "json")
