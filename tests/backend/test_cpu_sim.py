@@ -222,7 +222,7 @@ def test_fail_fast_runs_no_program_that_was_not_built(tmp_path, headers, toolcha
 
 def programs() -> dict[Path, int]:
     """When each program of a cache was linked."""
-    return {path: path.stat().st_mtime_ns for path in cache.root().glob("builds/*/work/*/bin/program")}
+    return {path: path.stat().st_mtime_ns for path in cache.root().glob("builds/**/bin/program")}
 
 
 def test_only_what_changed_is_built_again(place, check):
