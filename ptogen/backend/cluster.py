@@ -17,19 +17,17 @@ from functools import cache as once
 from pathlib import Path
 from typing import Any
 
-from ptogen.backend import cache, cpu_sim, defects, headers, memory, module, toolchain, twins
+from ptogen.backend import cache, cpu_sim, defects, headers, memory, module, suite_run, toolchain, twins
 from ptogen.backend.runtime import Kind
 from ptogen.backend.selection import ALL, Selection, choose
 from ptogen.errors import Diagnostic
 from ptogen.executor import Executor, Workers
 from ptogen.output import MANIFESTS, Manifest
-from ptogen.report.model import CaseResult, CheckReport, DefectRow, Outcome, SuiteResult
+from ptogen.report.model import CaseResult, CheckReport, DefectRow, Outcome, SuiteResult, summed
 from ptogen.report.progress import Progress
 
 MOST = 8
 """Programs of a unit at most. Each unit is configured by itself (about half a second), so a few share that."""
-
-STOPPED = "stopped after the first failure (--fail-fast)"
 
 Choice = tuple[Manifest, Sequence[str]]
 """A suite and its selected cases."""
@@ -136,7 +134,7 @@ def check(
         workers.close()
     for manifest, cases in chosen:
         if manifest.key not in results:
-            stopped = [CaseResult(case, Outcome.NOT_RUN, reason=STOPPED) for case in cases]
+            stopped = [CaseResult(case, Outcome.NOT_RUN, reason=suite_run.STOPPED) for case in cases]
             results[manifest.key] = _result(manifest, stopped)
             ended(results[manifest.key])
     made = list({id(report): report for manifest, _ in chosen if (report := reports.get(manifest.key))}.values())
@@ -321,12 +319,7 @@ def _unread(suite: SuiteResult, fault: Diagnostic | None) -> SuiteResult:
 
 def _rows(reports: Sequence[CheckReport]) -> Iterator[DefectRow]:
     """The rows of all reports, in the order of the table."""
-    rows: dict[str, DefectRow] = {}
-    for row in (row for report in reports for row in report.defects):
-        known = rows.get(row.id)
-        rows[row.id] = (
-            replace(known, present=known.present or row.present, cases=known.cases + row.cases) if known else row
-        )
+    rows = summed(reports)
     return (rows[name] for name in defects.known() if name in rows)
 
 

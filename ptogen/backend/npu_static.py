@@ -255,7 +255,7 @@ def _results(job: Job, fault: Diagnostic | None, stop: suite_run.Stop) -> tuple[
     """What became of the selected cases of one suite."""
     reason = _reason_not_to_run(job)
     if reason or (fault is None and stop.now):
-        reason = reason or "stopped after the first failure (--fail-fast)"
+        reason = reason or suite_run.STOPPED
         return tuple(CaseResult(case, Outcome.NOT_RUN, reason=reason) for case in job.cases)
     costs: Costs = {}
     lost: dict[str, str] = {}
@@ -363,7 +363,10 @@ def _run(program: Path, job: Job) -> tuple[Costs, dict[str, str]]:
         except subprocess.TimeoutExpired:
             reason = f"no result after {job.timeout:g} s"
         for line in lines.read_text(encoding="utf-8").splitlines() if lines.is_file() else ():
-            row = json.loads(line)
+            try:
+                row = json.loads(line)
+            except ValueError:
+                break  # half a line is what a program leaves that is ended while it writes
             costs[row["case"]] = row["instructions"]
             at += 1
         if at < len(cases):

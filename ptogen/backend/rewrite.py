@@ -66,18 +66,17 @@ def _elements(text: str) -> str:
 
 
 def _launches(text: str) -> str:
-    while True:
-        code = code_of(text)
-        place = code.find("<<<")
-        while place >= 0:
-            found = _launch(text, code, place)
-            if found:
-                break
-            place = code.find("<<<", place + 3)
-        if place < 0:
-            return text
-        start, end, replacement = found
-        text = text[:start] + replacement + text[end:]
+    code = code_of(text)
+    pieces, last = [], 0
+    place = code.find("<<<")
+    while place >= 0:
+        found = _launch(text, code, place)
+        if found and found[0] >= last:
+            start, end, replacement = found
+            pieces += [text[last:start], replacement]
+            last = end
+        place = code.find("<<<", max(place + 3, last))
+    return "".join([*pieces, text[last:]])
 
 
 def _launch(text: str, code: str, place: int) -> tuple[int, int, str] | None:

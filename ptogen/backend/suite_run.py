@@ -26,6 +26,9 @@ from ptogen.report.progress import Progress
 REQUIREMENTS = ("bfloat16",)
 """What a case may require of the compiler (``requires`` of a manifest); in C++20 none of it is there."""
 
+STOPPED = "stopped after the first failure (--fail-fast)"
+"""Why a case did not run."""
+
 LONGEST_SECONDS = 86_400.0
 """No gen_data.py gets more."""
 
@@ -101,7 +104,7 @@ def run(job: Job, fault: Diagnostic | None, stop: Stop, progress: Progress) -> S
     if fault is not None:
         results = _unbuilt(job, fault)
     elif stop.now:
-        results = _all(job, Outcome.NOT_RUN, None, "stopped after the first failure (--fail-fast)", ())
+        results = _all(job, Outcome.NOT_RUN, None, STOPPED, ())
     else:
         results = _generate(job)
         if not results:
@@ -220,7 +223,7 @@ def _judge(job: Job, case: str, found: CaseRun, stopped: bool) -> CaseResult:
     elif found.status == "skipped":
         outcome, reason = Outcome.NOT_RUN, "skipped by the program"
     elif found.status == "missing" and stopped:
-        outcome, reason = Outcome.NOT_RUN, "stopped after the first failure (--fail-fast)"
+        outcome, reason = Outcome.NOT_RUN, STOPPED
     elif found.status == "missing":
         code, reason = "PTG506", "the program has no such test"
     elif found.status == "crashed":

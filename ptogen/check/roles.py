@@ -202,7 +202,7 @@ def effects(name: str, platform: Platform, tiles: Mapping[str, TileArg]) -> Effe
     for marked, tile in zip(table()[name][len(tiles)], tiles.values(), strict=True):
         operand, mark = marked.rstrip("+=~?!"), marked[-1]
         sure = not tile.boxed
-        if mark in "~":
+        if mark == "~":
             accesses += [
                 Access(operand, True, tile.whole, defined=False, sure=False),
                 Access(operand, False, tile.whole, False, sure=False),

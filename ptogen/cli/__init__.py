@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -273,6 +274,27 @@ executor_option = click.option(
     help="Who does the work: processes of this machine, a Dask cluster of them, or the one at ADDRESS, such as "
     "tcp://host:8786. There, --jobs is for the tasks at work; default: a thread each.",
 )
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """SIGTERM and SIGHUP are an interrupt here, so that no program that was started goes on alone."""
+    import signal
+    import threading
+
+    def interrupt(_signal: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    taken = []
+    if threading.current_thread() is threading.main_thread():
+        taken = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def report(error: PtogenError, *, as_json: bool = False) -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +15,7 @@ from click.core import ParameterSource
 
 from ptogen import report as reports
 from ptogen.backend import BACKENDS
-from ptogen.cli import executor_option, format_option, print_json, show, ub_bytes_option
+from ptogen.cli import executor_option, format_option, print_json, show, terminable, ub_bytes_option
 
 if TYPE_CHECKING:
     from ptogen.backend.cluster import Demands
@@ -167,7 +164,7 @@ def check(
     made: list[CheckReport] = []
     remarks: list[Diagnostic] = []
     try:
-        with _terminable(), opened(executor, jobs, os.cpu_count() or 1) as place:
+        with terminable(), opened(executor, jobs, os.cpu_count() or 1) as place:
             if place.shares_files:
                 checked = _here(demands, jobs, progress, remarks)
             else:
@@ -241,25 +238,6 @@ def _command(ctx: click.Context, places: Sequence[Path]) -> tuple[str, ...]:
             value = ctx.params[option.name]
             words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
     return tuple(words)
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """SIGTERM and SIGHUP are an interrupt here, so that no program that was started goes on alone."""
-
-    def interrupt(_signal: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    taken = []
-    if threading.current_thread() is threading.main_thread():
-        taken = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_DFL]
-    for number in taken:
-        signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
 
 
 def _trees(places: Sequence[Path], glob: str | None, ub_bytes: int | None) -> Iterator[tuple[Path, Selection]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptogen.cli import print_json, printable
+from ptogen.cli import print_json, printable, terminable
 from ptogen.platforms import PLATFORMS
 
 if TYPE_CHECKING:
@@ -85,7 +85,6 @@ def sanitize(
     import tempfile
 
     from ptogen.backend import cache, children
-    from ptogen.cli.check import _terminable
     from ptogen.report import findings as report
     from ptogen.report.progress import for_stderr
 
@@ -99,7 +98,7 @@ def sanitize(
     progress = for_stderr()
     try:
         with (
-            _terminable(),
+            terminable(),
             tempfile.TemporaryDirectory(prefix="ptogen-") as folder,
             children.pool(jobs) as pool,
         ):

@@ -204,15 +204,10 @@ def _pipes(costs: Iterable[Cost]) -> dict[str, int]:
 def merge(reports: Iterable[CheckReport]) -> CheckReport:
     """One report of several that were made with the same choices; workers of a cluster may have used other headers."""
     first, *others = reports
-    suites, notes, rows = list(first.suites), list(first.notes), {row.id: row for row in first.defects}
+    suites, notes = list(first.suites), list(first.notes)
     for report in others:
         suites += report.suites
         notes += [note for note in report.notes if note not in notes]
-        for row in report.defects:
-            known = rows.get(row.id)
-            if known:
-                row = replace(row, present=known.present or row.present, cases=known.cases + row.cases)
-            rows[row.id] = row
     seconds = first.seconds + sum(report.seconds for report in others)
     return CheckReport(
         first.backend,
@@ -220,11 +215,21 @@ def merge(reports: Iterable[CheckReport]) -> CheckReport:
         "; ".join(dict.fromkeys(report.compiler for report in (first, *others) if report.compiler)),
         first.pristine,
         tuple(suites),
-        tuple(rows.values()),
+        tuple(summed([first, *others]).values()),
         tuple(notes),
         seconds,
         first.command,
     )
+
+
+def summed(reports: Iterable[CheckReport]) -> dict[str, DefectRow]:
+    """The defects of several reports by id; present where one of the headers has it."""
+    rows: dict[str, DefectRow] = {}
+    for row in (row for report in reports for row in report.defects):
+        if known := rows.get(row.id):
+            row = replace(row, present=known.present or row.present, cases=known.cases + row.cases)
+        rows[row.id] = row
+    return rows
 
 
 def printable(text: str) -> str:

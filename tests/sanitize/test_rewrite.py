@@ -99,3 +99,11 @@ def test_an_instruction_is_called_by_its_public_name(text, made):
 )
 def test_what_only_the_device_has_is_left_out(text, made):
     assert rewrite(text) == made
+
+
+def test_launches_behind_one_another_and_one_that_is_none():
+    text = "void F() { A<<<1, 0, s>>>(x); b = c <<< 2; B<int><<<2, 0, s>>>(x, y); }"
+    both = rewrite(text)
+    alone = [rewrite(f"void F() {{ {call} }}")[11:-2] for call in ("A<<<1, 0, s>>>(x);", "B<int><<<2, 0, s>>>(x, y);")]
+    assert both == f"void F() {{ {alone[0]} b = c <<< 2; {alone[1]} }}"
+    assert "<<<1" not in both and "<<<2, 0" not in both
