@@ -466,9 +466,7 @@ class _Work:
         return json.dumps({path: sorted(digests) for path, digests in files.items()}, indent=2, sort_keys=True) + "\n"
 
 
-def _examine(
-    out: Path, suites: Sequence[RenderedSuite], manifests: Sequence[Manifest], force: bool
-) -> list[_Work]:
+def _examine(out: Path, suites: Sequence[RenderedSuite], manifests: Sequence[Manifest], force: bool) -> list[_Work]:
     """Every change, or every reason why there can be none."""
     look = _Look(out)
     works: list[_Work] = []

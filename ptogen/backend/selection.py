@@ -103,5 +103,3 @@ def _lack(manifest: Manifest) -> str:
             if name not in suite_run.REQUIREMENTS:
                 return f"{place}.requires has {name!r}, which this version of ptogen does not know"
     return ""
-
-

@@ -77,9 +77,7 @@ class Amount(click.ParamType):
 )
 @executor_option
 @click.option("--select", metavar="GLOB", help="Only cases whose name, or SUITE.NAME, matches.")
-@click.option(
-    "--last-failed", is_flag=True, help="Only cases that failed when they ran last; all, if none did."
-)
+@click.option("--last-failed", is_flag=True, help="Only cases that failed when they ran last; all, if none did.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails.")
 @click.option(
     "--memory",

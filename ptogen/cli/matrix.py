@@ -136,9 +136,7 @@ def matrix(
             return
         watcher = _watcher()
         try:
-            outcome = generate(
-                loaded, options, executor=place, part=part, choose=choose, prune=prune, watcher=watcher
-            )
+            outcome = generate(loaded, options, executor=place, part=part, choose=choose, prune=prune, watcher=watcher)
         finally:
             watcher.close()
     _print(outcome, options, format_)

@@ -419,9 +419,7 @@ def _run(
     return record
 
 
-def _made(
-    workers: Workers, matrix: Matrix, options: Options, trusted: bool, tasks: Iterable[Task]
-) -> Iterator[Done]:
+def _made(workers: Workers, matrix: Matrix, options: Options, trusted: bool, tasks: Iterable[Task]) -> Iterator[Done]:
     """What became of each suite: workers write it themselves where they can, else they give its text."""
     if workers.shares_files:
         for _, batch in workers.completed(_make, tasks, route=lambda task: task.route):

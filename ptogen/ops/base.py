@@ -385,8 +385,9 @@ class Op:
         """What the instruction does with these tiles, from the headers of ``platform.family``."""
         raise NotImplementedError
 
-    def cpp(self, tiles: Mapping[str, str], types: Mapping[str, str], attributes: Mapping[str, int |
-    bool]) -> list[str]:
+    def cpp(
+        self, tiles: Mapping[str, str], types: Mapping[str, str], attributes: Mapping[str, int | bool]
+    ) -> list[str]:
         """The C++ statements of one instruction.
 
         Args:

@@ -135,8 +135,9 @@ def _question(block: Block) -> _Question:
     return tuple(tuple(spans) for spans in block.spans), meets
 
 
-def _analyse(program: Program, footprints: Footprints, counts: Mapping[str, int], loop: str | None, events:
-set) -> Block:
+def _analyse(
+    program: Program, footprints: Footprints, counts: Mapping[str, int], loop: str | None, events: set
+) -> Block:
     block = Block(program, [], [], [], counts, loop)
     for step in program:
         if isinstance(step, Loop):
@@ -179,8 +180,9 @@ def _walk(block: Block) -> tuple[list[dict[Pipe, Clock]], list[dict[Pipe, Clock]
     behind: list[dict[Pipe, Clock]] = []
     for place in range(length * block.turns):
         turn, step = divmod(place, length)
-        for edge in sorted((edge for edge in block.edges if edge.before == step), key=lambda edge: edge.after ==
-        edge.before):
+        for edge in sorted(
+            (edge for edge in block.edges if edge.before == step), key=lambda edge: edge.after == edge.before
+        ):
             source = turn * length + edge.after
             if edge.src is edge.dst:
                 known[edge.dst][edge.dst] = last[edge.dst]
@@ -308,8 +310,9 @@ def _assign(block: Block, events: set[tuple[Pipe, Pipe, int]], event_ids: int) -
             busy = {
                 event
                 for owner, other, event in used
-                if not (owner is block and block.loop is None and behind[edge.after][edge.src][other.dst] >=
-                other.before)
+                if not (
+                    owner is block and block.loop is None and behind[edge.after][edge.src][other.dst] >= other.before
+                )
             }
             free = [event for event in range(event_ids) if event not in busy | reserved]
             fresh = [event for event in free if event not in {event for _, _, event in used}]

@@ -320,7 +320,9 @@ def test_an_address_that_no_client_can_take(matrix, tmp_path, capsys):
         assert "PTG521" in said and why in said and "Traceback" not in said
 
 
-@pytest.mark.parametrize("text", ["dusk", "dask=", "dask=host", "dask=tcp://host", "dask tcp://host:1", "dask=foo://h:1"])
+@pytest.mark.parametrize(
+    "text", ["dusk", "dask=", "dask=host", "dask=tcp://host", "dask tcp://host:1", "dask=foo://h:1"]
+)
 def test_what_is_no_executor(text, matrix, capsys):
     for command in ("matrix", "check"):
         assert main([command, str(matrix), "--executor", text]) == 2

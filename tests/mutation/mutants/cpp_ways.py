@@ -193,11 +193,17 @@ def flag_of_another_pipe(text: str) -> Mutants:
     for flag in _flags(text):
         for pipe in PIPES:
             if pipe not in flag:
-                yield f"{', '.join(flag)} of {pipe}", _of_flag(
-                    text, flag, lambda name, match, pipe=pipe: f"{name}({pipe}, {match[2]}, EVENT_ID{match[3]});"
+                yield (
+                    f"{', '.join(flag)} of {pipe}",
+                    _of_flag(
+                        text, flag, lambda name, match, pipe=pipe: f"{name}({pipe}, {match[2]}, EVENT_ID{match[3]});"
+                    ),
                 )
-                yield f"{', '.join(flag)} for {pipe}", _of_flag(
-                    text, flag, lambda name, match, pipe=pipe: f"{name}({match[1]}, {pipe}, EVENT_ID{match[3]});"
+                yield (
+                    f"{', '.join(flag)} for {pipe}",
+                    _of_flag(
+                        text, flag, lambda name, match, pipe=pipe: f"{name}({match[1]}, {pipe}, EVENT_ID{match[3]});"
+                    ),
                 )
 
 

@@ -177,8 +177,9 @@ def wait_doubled(plan: KernelPlan) -> Mutants:
 @way("a set and a wait are exchanged for each other")
 def set_and_wait_swapped(plan: KernelPlan) -> Mutants:
     for flag in _flags(plan):
-        yield _words(flag), _of_flag(
-            plan, flag, lambda step: ((WaitFlag if isinstance(step, SetFlag) else SetFlag)(*_flag(step)),)
+        yield (
+            _words(flag),
+            _of_flag(plan, flag, lambda step: ((WaitFlag if isinstance(step, SetFlag) else SetFlag)(*_flag(step)),)),
         )
 
 
@@ -273,8 +274,9 @@ def flag_of_another_source_pipe(plan: KernelPlan) -> Mutants:
     for flag in _flags(plan):
         for pipe in (Pipe.MTE2, Pipe.V, Pipe.MTE3, Pipe.S):
             if pipe not in flag:
-                yield f"{_words(flag)} of {pipe}", _of_flag(
-                    plan, flag, lambda step, pipe=pipe: (replace(step, src=pipe),)
+                yield (
+                    f"{_words(flag)} of {pipe}",
+                    _of_flag(plan, flag, lambda step, pipe=pipe: (replace(step, src=pipe),)),
                 )
 
 
@@ -283,8 +285,9 @@ def flag_for_another_pipe(plan: KernelPlan) -> Mutants:
     for flag in _flags(plan):
         for pipe in (Pipe.MTE2, Pipe.V, Pipe.MTE3):
             if pipe not in flag:
-                yield f"{_words(flag)} for {pipe}", _of_flag(
-                    plan, flag, lambda step, pipe=pipe: (replace(step, dst=pipe),)
+                yield (
+                    f"{_words(flag)} for {pipe}",
+                    _of_flag(plan, flag, lambda step, pipe=pipe: (replace(step, dst=pipe),)),
                 )
 
 
@@ -483,8 +486,9 @@ def gm_region_moved(plan: KernelPlan) -> Mutants:
     for site in sites(plan, Load, Store):
         window, put = _gm(site.step)
         for name in ("row", "col"):
-            yield f"{site.where}, {name}", site.become(
-                put(replace(window, **{name: getattr(window, name) + Affine(1)}))
+            yield (
+                f"{site.where}, {name}",
+                site.become(put(replace(window, **{name: getattr(window, name) + Affine(1)}))),
             )
 
 

@@ -211,9 +211,7 @@ def outcomes(events: Sequence[Event], segments: Segments, ordered: Collection[Pi
                 if event.effects and any(used in flags for used in event.effects.events):
                     yield "a flag that an instruction uses inside is set"
                     return
-                others = [
-                    steps[other] for other in flight if not (events[other].pipe is pipe and pipe in ordered)
-                ]
+                others = [steps[other] for other in flight if not (events[other].pipe is pipe and pipe in ordered)]
                 following.append((onward, flight | {place}, flags, _start(steps[place], others, memory)))
         if not following:
             outcome: tuple | str
