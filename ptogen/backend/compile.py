@@ -33,6 +33,9 @@ PREINCLUDES = ("-include", "stdint.h", "-include", "stddef.h")
 
 LIBRARIES = ("-pthread", "-ldl")
 
+BINDING = ("TASSIGN", "TSUBVIEW", "TRESHAPE")
+"""Instructions that say where a tile lies, and are none of a pipe."""
+
 
 @dataclass(frozen=True)
 class Compiler:

@@ -25,9 +25,8 @@ from pathlib import Path
 
 from ptogen.backend import cache, children, compile, cpu_sim, memory, suite_run
 from ptogen.backend import headers as _headers
-from ptogen.backend.compile import Compiler
+from ptogen.backend.compile import BINDING, Compiler
 from ptogen.backend.headers import Headers
-from ptogen.backend.recorder import BINDING
 from ptogen.backend.selection import ALL, Selection, choose
 from ptogen.backend.toolchain import Toolchain
 from ptogen.errors import Diagnostic, Position, PtogenError
@@ -295,7 +294,7 @@ def _case(job: Job, case: str, costs: Costs, lost: Mapping[str, str]) -> CaseRes
     rows = tuple(
         Cost(instruction, calls, cycles, job.model.pipe(instruction))
         for instruction, calls, cycles in costs[case]
-        if instruction not in BINDING  # says where a tile lies, and is no instruction of a pipe
+        if instruction not in BINDING
     )
     return CaseResult(case, Outcome.PASSED, costs=rows)
 

@@ -14,8 +14,8 @@ from ptogen.cli import print_json, printable, terminable
 from ptogen.platforms import PLATFORMS
 
 if TYPE_CHECKING:
-    from ptogen.backend.driver import Call
     from ptogen.report.findings import Sanitized
+    from ptogen.sanitize.driver import Call
 
 FOLDERS = {
     "a2a3": "a2a3",
@@ -120,7 +120,7 @@ def sanitize(
 
 
 def _parse(ctx: click.Context, texts: Sequence[str]) -> tuple[Call, ...]:
-    from ptogen.backend import driver
+    from ptogen.sanitize import driver
 
     try:
         return driver.numbered([driver.parse(text) for text in texts])
@@ -130,7 +130,7 @@ def _parse(ctx: click.Context, texts: Sequence[str]) -> tuple[Call, ...]:
 
 def _calls_of(spec: Path, platform: str | None, folder: Path) -> tuple[str, tuple[Call, ...]]:
     """The platform and the calls of the one suite of a spec that is for it."""
-    from ptogen.backend import driver
+    from ptogen.sanitize import driver
     from ptogen.spec.load import load
 
     suites = load(spec)
@@ -164,10 +164,11 @@ def _one(
     calls: Sequence[Call] = (),
 ) -> Sanitized:
     """One kernel; what it cannot serve is a part of the result, so that others are judged all the same."""
-    from ptogen.backend import headers, recorder, toolchain
+    from ptogen.backend import headers, toolchain
     from ptogen.check import sanitize as judge
     from ptogen.errors import Diagnostic, Position, PtogenError
     from ptogen.report.findings import Sanitized
+    from ptogen.sanitize import recorder
 
     started = time.monotonic()
     name = platform or _platform(folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptogen.backend.rewrite import rewrite
+from ptogen.sanitize.rewrite import rewrite
 
 
 @pytest.mark.parametrize(

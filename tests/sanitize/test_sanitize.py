@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ptogen.backend import recorder
 from ptogen.check import roles
 from ptogen.check.sanitize import sanitize
 from ptogen.platforms import PLATFORMS
+from ptogen.sanitize import recorder
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

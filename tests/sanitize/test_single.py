@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ptogen.backend import driver
 from ptogen.cli import cli
+from ptogen.sanitize import driver
 
 SINGLE = Path(__file__).parent / "fixtures" / "single.cpp"
 SPEC = "op: tsort32\nplatform: a2a3\ncases:\n  - {dtype: float32, rows: 2, cols: 13, name: one}\n"

@@ -22,7 +22,7 @@ from mutants.corpus import ROOT
 from mutants.cpp_ways import WAYS
 from mutants.plans import Verdict
 from mutants.timing import same_results
-from ptogen.backend import compile, headers, recorder, runtime, toolchain
+from ptogen.backend import compile, headers, runtime, toolchain
 from ptogen.backend.compile import Compiler
 from ptogen.backend.headers import Headers
 from ptogen.check import roles
@@ -31,6 +31,7 @@ from ptogen.check.sanitize import sanitize
 from ptogen.check.trace import UB, Event
 from ptogen.ops import catalogue
 from ptogen.platforms import PLATFORMS, Platform
+from ptogen.sanitize import recorder
 
 FUNCTION = re.compile(
     r"^(?:template <[^\n]*>\n)?[^\n{};#/]*?\b(?P<name>(?:Run|Launch)_\w+)\((?P<parameters>[^{;]*?)\)\s*\{.*?^\}\n",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the functions of a single kernel file; the text of ptogen/backend/driver.py stands behind the kernel and includes this.
+// Calls of the functions of a single kernel file; the text of ptogen/sanitize/driver.py stands behind the kernel and includes this.
 #pragma once
 
 #include <concepts>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands before pto-isa's header of the same name: the public functions get a suffix, and functions of their names record the call and pass it on.
 //
-// The three files ptogen_names_*.inc are made for the headers at hand from the names that pto_instr.hpp declares (ptogen/backend/recorder.py).
+// The three files ptogen_names_*.inc are made for the headers at hand from the names that pto_instr.hpp declares (ptogen/sanitize/recorder.py).
 #pragma once
 
 // What pto_instr.hpp includes itself comes first, so that nothing but its own text is renamed.

@@ -16,9 +16,9 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptogen.backend.rewrite import code_of
 from ptogen.dtypes import ALIASES, DTYPES, Dtype
 from ptogen.ops.base import Role
+from ptogen.sanitize.rewrite import code_of
 
 if TYPE_CHECKING:
     from ptogen.spec.model import Suite

@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ptogen.backend import cache, children, compile, driver
-from ptogen.backend.compile import Compiler
-from ptogen.backend.driver import Call
+from ptogen.backend import cache, children, compile
+from ptogen.backend.compile import BINDING, Compiler
 from ptogen.backend.headers import Headers
-from ptogen.backend.rewrite import rewrite
 from ptogen.errors import Diagnostic, Position, PtogenError
+from ptogen.sanitize import driver
+from ptogen.sanitize.driver import Call
+from ptogen.sanitize.rewrite import rewrite
 
 RECORDER = compile.OVERLAY / "recorder"
 
@@ -35,9 +36,8 @@ MEMORY_BYTES = 4 << 20
 """Every on-chip memory of the recorded program: larger than any platform's, so that a tile past the end is a finding
 and not the end of the run."""
 
-BINDING = {"TASSIGN": "BINDING", "TSUBVIEW": "BINDING", "TRESHAPE": "RESHAPE"}
-"""Instructions that say where a tile lies, with the macro that makes them; they are called even where nothing else is
-computed."""
+MACROS = dict.fromkeys(BINDING, "BINDING") | {"TRESHAPE": "RESHAPE"}
+"""What wraps an instruction, where it is not INSTRUCTION; these are called even where nothing else is computed."""
 
 OWN = ("TSYNC",)
 """Instructions that the recording layer has itself (``ptogen/event.hpp``)."""
@@ -152,7 +152,7 @@ def prepare(headers: Headers, compiler: Compiler, computed: bool, npu: bool, pro
             progress(f"compiling the recording layer once{'' if computed else ', without the simulator'}")
             found = names(headers.include)
             wraps = [
-                f"PTOGEN_{BINDING.get(name, 'INSTRUCTION')}({name}, {name}_upstream)\n"
+                f"PTOGEN_{MACROS.get(name, 'INSTRUCTION')}({name}, {name}_upstream)\n"
                 for name in found
                 if name not in OWN
             ]
