@@ -23,7 +23,8 @@ from ptogen.cli import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ptogen.matrix.engine import Choose, Options, Outcome
+    from ptogen.matrix.engine import Choose, Outcome
+    from ptogen.matrix.make import Options
     from ptogen.matrix.suites import SuiteRows
     from ptogen.spec.matrix import Matrix
 
@@ -112,8 +113,9 @@ def matrix(
     from ptogen.cli._register import check_places, put_in, take_out
     from ptogen.cli._render import read_license_header
     from ptogen.executor import opened
-    from ptogen.matrix.engine import Options, generate, suites_of
-    from ptogen.matrix.workers import processors
+    from ptogen.executor.local import processors
+    from ptogen.matrix.engine import generate, suites_of
+    from ptogen.matrix.make import Options
 
     if dry_run + diff + check + listing > 1:
         raise click.UsageError("--dry-run, --diff, --check and --list exclude one another.")
@@ -155,7 +157,7 @@ def matrix(
 def _load(paths: Sequence[Path]) -> list[Matrix]:
     """The matrices of all files; the faults of all of them at once."""
     from ptogen.errors import Diagnostic, PtogenError
-    from ptogen.spec.matrix import load_matrix
+    from ptogen.spec.load_matrix import load_matrix
 
     loaded: list[Matrix] = []
     faults: list[Diagnostic] = []

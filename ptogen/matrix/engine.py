@@ -1,4 +1,4 @@
-"""Makes the suites of matrices: expand, plan, check, render, write, in parallel and with few of them in memory."""
+"""Makes a tree hold the suites of matrices, in parallel and with few of them in memory."""
 
 from __future__ import annotations
 
@@ -11,75 +11,20 @@ from typing import Any, NamedTuple
 
 from ptogen import output
 from ptogen.errors import Diagnostic, Position, PtogenError
-from ptogen.executor import Executor, Local, Workers
+from ptogen.executor import Executor, Workers
+from ptogen.executor.local import Local
 from ptogen.matrix.expand import Expanded, Expander, Group, Slice, slices
-from ptogen.matrix.record import Record, code_digest, path_of, read, unchanged
-from ptogen.matrix.sound import sound_plans
+from ptogen.matrix.make import Done, Options, left, make, render, written
+from ptogen.matrix.record import Record, path_of, read
 from ptogen.matrix.suites import Dropped, SuiteRows, suites
-from ptogen.output import MANIFESTS, REMOVE, UNCHANGED, WRITE, Change, Manifest
+from ptogen.output import MANIFESTS, REMOVE, UNCHANGED, WRITE, Change
 from ptogen.platforms import PLATFORMS
-from ptogen.register import Entry, guard, withdraw
-from ptogen.render.environment import template_digest
-from ptogen.render.facts import content_digest
-from ptogen.render.st import render_all
+from ptogen.register import Entry, withdraw
 from ptogen.render.suite import RenderedSuite
 from ptogen.spec.matrix import Matrix
 
 TASK_CASES = 512
 """Cases that a worker takes at a time: enough that their C++ is laid out by few processes, few enough to stay small."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """What is to be done with every suite.
-
-    Attributes:
-        out: root of the tree.
-        ub_bytes: capacity to plan for, in place of the platforms'.
-        license_header: text on top of every file.
-        looking: write nothing.
-        diff: give the changes as a diff, too.
-        force: also replace files that ptogen does not own.
-        into: whether ``out`` is a pto-isa checkout, in which the suites are registered.
-    """
-
-    out: Path
-    ub_bytes: int | None = None
-    license_header: str | None = None
-    looking: bool = False
-    diff: bool = False
-    force: bool = False
-    into: bool = False
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the code and of the options that reach every suite."""
-        return hashlib.sha256(f"{code_digest()}\0{self.ub_bytes}\0{self.license_header}".encode()).hexdigest()
-
-
-@dataclass(frozen=True)
-class Done:
-    """What became of one suite.
-
-    Attributes:
-        key, directory, cases: of the suite.
-        actions: how many of its files were written, left, removed.
-        changed: (path, action, edited) of every file that was not left as it was.
-        files: SHA-256 by path, the manifest included.
-        lines: lines of all its files.
-        diff: the changes as text, if asked for.
-        faults: why it was not written.
-    """
-
-    key: str
-    directory: str
-    cases: int
-    actions: Counter[str] = field(default_factory=Counter)
-    changed: tuple[tuple[str, str, bool], ...] = ()
-    files: dict[str, str] = field(default_factory=dict)
-    lines: int = 0
-    diff: str = ""
-    faults: tuple[Diagnostic, ...] = ()
 
 
 @dataclass
@@ -180,79 +125,6 @@ class Routes:
         route = self._routes.setdefault(place, self._cases.index(min(self._cases)))
         self._cases[route] += len(rows.rows)
         return route
-
-
-def make(matrix: Matrix, chunk: Sequence[SuiteRows], options: Options, trusted: bool) -> list[Done]:
-    """Plans, checks, renders and writes suites.
-
-    Args:
-        matrix: what they come from.
-        chunk: the suites.
-        options: what to do with them.
-        trusted: whether the tree was made by this very code, so that a suite of the same content is the same suite.
-    """
-    done: dict[str, Done] = {}
-    if trusted:
-        done = {rows.key: left for rows in chunk if (left := _left(rows, matrix, options))}
-    for made in render(matrix, [rows for rows in chunk if rows.key not in done], options):
-        done[made.key] = _written(made, options)
-    return [done[rows.key] for rows in chunk]
-
-
-def render(matrix: Matrix, chunk: Sequence[SuiteRows], options: Options) -> list[RenderedSuite | Done]:
-    """Plans, checks and renders suites; those that have faults come as :class:`Done`, and first."""
-    faulty: list[RenderedSuite | Done] = []
-    planned = []
-    for rows in chunk:
-        suite = rows.suite(matrix, options.ub_bytes)
-        try:
-            planned.append((suite, sound_plans(suite)))
-        except PtogenError as error:
-            faulty.append(Done(rows.key, suite.directory, len(rows.rows), faults=error.diagnostics))
-    rendered = render_all(planned, options.license_header) if planned else []
-    return faulty + [replace(suite, meta={**suite.meta, "matrix": matrix.stem}) for suite in rendered]
-
-
-def _left(rows: SuiteRows, matrix: Matrix, options: Options) -> Done | None:
-    """The suite as it stands in the tree, where its content and all of its files are what they would become."""
-    suite, out = rows.suite(matrix, options.ub_bytes), options.out
-    record = f"{MANIFESTS}/{rows.key}.json"
-    try:
-        text = (out / record).read_bytes()
-        manifest = Manifest.parse(rows.key, text)
-    except (OSError, ValueError):
-        return None
-    if manifest.suite.get("spec") != content_digest(suite) or manifest.suite.get("templates") != template_digest("st"):
-        return None
-    files = {**manifest.files, record: hashlib.sha256(text).hexdigest()}
-    if manifest.directory != suite.directory or not unchanged(out, files):
-        return None
-    return Done(rows.key, suite.directory, len(rows.rows), Counter({UNCHANGED: len(manifest.files)}), files=files)
-
-
-def _written(suite: RenderedSuite | Done, options: Options) -> Done:
-    """What became of a suite; one that has faults is not written."""
-    if isinstance(suite, Done):
-        return suite
-    cases = len(suite.meta["cases"])
-    try:
-        if options.into:
-            guard(options.out, [Entry(suite.key, suite.meta["platform"], suite.directory)])
-        changes = output.write(options.out, [suite], dry_run=options.looking, force=options.force or options.diff)
-    except PtogenError as error:
-        return Done(suite.key, suite.directory, cases, faults=error.diagnostics)
-    record = f"{MANIFESTS}/{suite.key}.json"
-    texts = {**suite.files, record: next(change.new or "" for change in changes if change.path == record)}
-    return Done(
-        suite.key,
-        suite.directory,
-        cases,
-        Counter(change.action for change in changes if not change.is_manifest),
-        tuple((change.path, change.action, change.foreign) for change in changes if change.action != UNCHANGED),
-        {path: hashlib.sha256(text.encode()).hexdigest() for path, text in texts.items()},
-        sum(text.count("\n") for text in suite.files.values()),
-        output.diff(changes) if options.diff else "",
-    )
 
 
 def generate(
@@ -392,9 +264,9 @@ def _run(
     faults: dict[str, tuple[Diagnostic, ...]] = {}
     for done in _made(workers, matrix, options, trusted, tasks()):
         record.files.update(done.files)
-        facts = {"cases": done.cases, "platform": done.key.partition("-")[0], "directory": done.directory}
-        record.suites[done.key] = facts
-        outcome.entries.append(Entry(done.key, facts["platform"], done.directory))
+        platform = done.key.partition("-")[0]
+        record.suites[done.key] = {"cases": done.cases, "platform": platform, "directory": done.directory}
+        outcome.entries.append(Entry(done.key, platform, done.directory))
         outcome.cases += done.cases
         outcome.suites += 1
         outcome.files += done.actions[WRITE] + done.actions[UNCHANGED]
@@ -431,24 +303,24 @@ def _made(workers: Workers, matrix: Matrix, options: Options, trusted: bool, tas
         for task in tasks:
             changed = []
             for rows in task.chunk:
-                if trusted and (left := _left(rows, matrix, options)):
-                    standing.append(left)
+                if trusted and (one := left(rows, matrix, options)):
+                    standing.append(one)
                 else:
                     changed.append(rows)
             if changed:
                 yield task._replace(chunk=changed)
 
     def lost(task: Task, fault: Diagnostic) -> list[RenderedSuite | Done]:
-        made = []
+        made: list[RenderedSuite | Done] = []
         for rows in task.chunk:
             suite = replace(fault, message=f"{rows.key} was not made: {fault.message}")
             directory = f"{PLATFORMS[rows.group.platform].st_root}/{rows.name}"
             made.append(Done(rows.key, directory, len(rows.rows), faults=(suite,)))
         return made
 
-    for _, batch in workers.completed(_render, rest(), lost=lost):
-        for made in batch:
-            yield _written(made, options)
+    for _, rendered in workers.completed(_render, rest(), lost=lost):
+        for suite in rendered:
+            yield written(suite, options)
     yield from standing
 
 

@@ -20,7 +20,8 @@ from ptogen.platforms import PLATFORMS, Platform
 from ptogen.spec.case import NAME
 from ptogen.spec.expression import ExpressionError
 from ptogen.spec.fields import shaped
-from ptogen.spec.matrix import DEFAULT, MAX_COMBINATIONS, Axis, Matrix, Space
+from ptogen.spec.load_matrix import MAX_COMBINATIONS
+from ptogen.spec.matrix import DEFAULT, Axis, Matrix, Space
 
 SLICE = 2_048
 """Combinations of the free axes that are expanded at a time."""

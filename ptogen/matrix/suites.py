@@ -13,7 +13,8 @@ from ptogen.matrix.expand import CHOSEN, DUPLICATE, Expanded, Group, Row, Slice,
 from ptogen.matrix.strategy import frozen, pairwise, sample
 from ptogen.ops import catalogue
 from ptogen.platforms import PLATFORMS
-from ptogen.spec.matrix import MAX_COMBINATIONS, Matrix
+from ptogen.spec.load_matrix import MAX_COMBINATIONS
+from ptogen.spec.matrix import Matrix
 from ptogen.spec.model import Path, Suite
 
 MAX_PAIRWISE = 200_000
@@ -73,7 +74,7 @@ def suites(matrix: Matrix, results: Iterable[tuple[Slice, Expanded]], dropped: D
     Raises:
         PtogenError: PTG103, where there are too many combinations, and whatever the slices report.
     """
-    groups = _by_group(results, dropped)
+    groups: Iterable[tuple[Group, Sequence[Row]]] = _by_group(results, dropped)
     if matrix.strategy in ("pairwise", "sample"):
         groups = _chosen(matrix, groups, dropped)
     for group, rows in groups:

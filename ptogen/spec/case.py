@@ -143,7 +143,7 @@ class CaseReader:
             hint = f"did you mean `{meant}`?"
         else:
             hint = f"the fields of {op.name if op else 'a case'} are {listing(known)}"
-        self.faults.add("PTG105", f"unknown key {quote(key)}", self.marks.keys[(*path, key)], hint)
+        self.faults.add("PTG105", f"unknown key {quote(key)}", self.marks.keys[path + (key,)], hint)
         return meant
 
     def case(self, op: Op | None, path: Path, fields: dict[str, Any], mode: str) -> CaseFields | None:
@@ -165,7 +165,7 @@ class CaseReader:
             del data["data"]
         if "ub" in data and mode == "auto":
             message = "pinned addresses (ub) need mode manual: in mode auto the compiler places the tiles"
-            self.faults.add("PTG204", message, self.marks.keys[(*path, "ub")], "remove `ub`, or use mode manual")
+            self.faults.add("PTG204", message, self.marks.keys[path + ("ub",)], "remove `ub`, or use mode manual")
         if isinstance(data.get("ub"), dict):
             for operand, address in data["ub"].items():
                 if type(address) is int and address < 0:

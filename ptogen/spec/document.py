@@ -7,7 +7,7 @@ must hold before anything recurses, and the text of every scalar is kept for the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,7 +55,7 @@ class Document:
 
     data: Any
     marks: Marks
-    scalars: dict[Path, Scalar] = field(default_factory=dict)
+    scalars: Mapping[Path, Scalar] = field(default_factory=dict)
     empty: bool = False
 
 
@@ -92,20 +92,22 @@ def _decoded(text: str | bytes, file: str) -> str:
     if len(text) > MAX_BYTES:
         message = f"the file is larger than {MAX_BYTES:,} bytes"
         raise _stop("PTG103", message, Position(file), "split it into several specs")
-    if isinstance(text, bytes):
-        try:
-            text = text.decode("utf-8")
-        except UnicodeDecodeError as error:
-            # What comes before the fault is UTF-8, so its place can be counted in characters.
-            position = _position(text[: error.start].decode("utf-8"), error.start, file)
-            message = f"the byte 0x{text[error.start]:02x} is not UTF-8 text"
-            raise _stop("PTG102", message, position, "save the file as UTF-8") from None
-    text = text.removeprefix("\ufeff")
+    text = (_utf8(text, file) if isinstance(text, bytes) else text).removeprefix("\ufeff")
     if bad := _BAD_CHARACTER.search(text):
         message = f"the character U+{ord(bad[0]):04X} is not allowed in YAML"
         hint = "remove it, or write it as an escape in double quotes"
         raise _stop("PTG101", message, _position(text, bad.start(), file), hint)
     return text
+
+
+def _utf8(content: bytes, file: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # What comes before the fault is UTF-8, so its place can be counted in characters.
+        position = _position(content[: error.start].decode("utf-8"), error.start, file)
+        message = f"the byte 0x{content[error.start]:02x} is not UTF-8 text"
+        raise _stop("PTG102", message, position, "save the file as UTF-8") from None
 
 
 def _position(text: str, index: int, file: str) -> Position:
@@ -149,16 +151,16 @@ def _composed(text: str, file: str) -> _Node | None:
     stack: list[_Node] = []
     anchors: dict[str, _Node] = {}
     count = 0
-    event: Any
     for event in _events(text, file):
-        if isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
+        kind = type(event)
+        if issubclass(kind, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
             stack.pop().open = False
             continue
-        if not isinstance(event, (yaml.NodeEvent, yaml.DocumentStartEvent)):
+        if not issubclass(kind, (yaml.NodeEvent, yaml.DocumentStartEvent)):
             continue
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
         here = Position(file, line, column)
-        if isinstance(event, yaml.DocumentStartEvent):
+        if issubclass(kind, yaml.DocumentStartEvent):
             if root is not None:
                 raise _stop("PTG101", "a second document starts here", here, "one spec, one file")
             continue
@@ -166,17 +168,17 @@ def _composed(text: str, file: str) -> _Node | None:
         if count > MAX_NODES:
             message = f"the document has more than {MAX_NODES:,} values"
             raise _stop("PTG103", message, here, "split it into several specs")
-        if isinstance(event, yaml.AliasEvent):
+        if issubclass(kind, yaml.AliasEvent):
             node = _aliased(anchors.get(event.anchor), event.anchor, here)
         elif event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
             message = f"the tag {quote(tag)} has no meaning in a spec"
             raise _stop("PTG101", message, here, "remove it; a value that starts with `!` needs quotes")
-        elif isinstance(event, yaml.ScalarEvent):
+        elif issubclass(kind, yaml.ScalarEvent):
             node = _Node("scalar", event.value, line, column, quoted=not event.implicit[0])
         else:
-            node = _Node("map" if isinstance(event, yaml.MappingStartEvent) else "list", [], line, column, open=True)
-        if event.anchor is not None and not isinstance(event, yaml.AliasEvent):
+            node = _Node("map" if issubclass(kind, yaml.MappingStartEvent) else "list", [], line, column, open=True)
+        if event.anchor is not None and not issubclass(kind, yaml.AliasEvent):
             anchors[event.anchor] = node
         if stack:
             stack[-1].value.append(node)
@@ -241,7 +243,7 @@ class _Plain:
             return [self.plain(item, (*path, index)) for index, item in enumerate(node.value)]
         data = {}
         for key, (key_node, value) in self.entries(node, len(path)).items():
-            self.keys[(*path, key)] = self.at(key_node)
+            self.keys[path + (key,)] = self.at(key_node)
             data[key] = self.plain(value, (*path, key))
         return data
 

@@ -14,15 +14,19 @@ import numpy as np
 import pytest
 from small_trees import make_tree
 
-from ptogen import executor, output
+from ptogen import output
 from ptogen.backend import children, cpu_sim, memory
 from ptogen.backend import cluster as clusters
 from ptogen.cli import main
+from ptogen.errors import Diagnostic
+from ptogen.executor import dask, remote
+from ptogen.executor.dask import Dask
 from ptogen.matrix import engine
-from ptogen.matrix.engine import Options, Watcher, generate
+from ptogen.matrix.engine import Watcher, generate
+from ptogen.matrix.make import Options
 from ptogen.report.data import as_data
 from ptogen.report.model import CaseResult, Outcome
-from ptogen.spec.matrix import load_matrix
+from ptogen.spec.load_matrix import load_matrix
 
 MATRIX = """matrix:
   op: tsort32
@@ -88,7 +92,7 @@ def test_a_matrix_outlives_a_worker(whole, matrix, tmp_path, monkeypatch):
                 killed.append(whole.kill())
 
     address = whole.name.partition("=")[2]
-    with executor.Dask(address, 4) as place:
+    with Dask(address, 4) as place:
         there = generate(loaded, Options(tmp_path / "there"), executor=place, watcher=Killer())
     assert killed and not there.faults and there.cases == here.cases
     assert tree(tmp_path / "there") == tree(tmp_path / "here")
@@ -101,7 +105,7 @@ def deadly(task: int) -> int:
 
 
 def test_work_that_kills_every_worker_is_given_up():
-    with executor.Dask(None, 1) as place:
+    with Dask(None, 1) as place:
         workers = place.workers()
         faults = []
 
@@ -156,7 +160,7 @@ def test_a_check_says_the_same_and_outlives_a_worker(whole, suites, headers, too
         if not killed:
             killed.append(whole.kill())
 
-    with executor.Dask(whole.name.partition("=")[2], None) as place:
+    with Dask(whole.name.partition("=")[2], None) as place:
         there = clusters.check(Path("tree"), clusters.Demands(), place, ended=told)
     assert killed and sorted(ended) == [suite.key for suite in here.suites]
     assert without_times(as_data(there)) == without_times(as_data(here))
@@ -284,7 +288,7 @@ def test_a_first_failure_stops_the_rest(suites):
     assert len(made) == 1 and made[0].names == {"a2a3-sums.good", "a2a3-sums.wrong"}
     assert report.counts[Outcome.FAILED] == 2 and report.counts[Outcome.NOT_RUN] == 4
     # A unit that takes every worker along fails by itself.
-    (answer, _, _) = clusters._lost(made[0], executor.Diagnostic("PTG522", "lost"))
+    (answer, _, _) = clusters._lost(made[0], Diagnostic("PTG522", "lost"))
     assert {case.code for case in answer.suites[0].cases} == {"PTG522"}
 
 
@@ -305,7 +309,7 @@ def test_a_missing_package_is_named(matrix, tmp_path, monkeypatch, capsys):
 
 
 def test_a_scheduler_that_does_not_answer(matrix, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(executor, "SECONDS", 1)
+    monkeypatch.setattr(dask, "SECONDS", 1)
     place = "dask=tcp://127.0.0.1:9"
     assert main(["matrix", str(matrix), "-o", str(tmp_path / "out"), "--executor", place]) == 2
     said = capsys.readouterr().err
@@ -330,12 +334,12 @@ def test_what_is_no_executor(text, matrix, capsys):
 
 
 def test_other_code_is_refused(whole, matrix, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(executor, "__version__", "0.0.1")
+    monkeypatch.setattr(remote, "__version__", "0.0.1")
     assert main(["matrix", str(matrix), "-o", str(tmp_path / "out"), "--executor", whole.name]) == 2
     said = capsys.readouterr().err
     assert said.count("PTG521") == 2 and "and not 0.0.1" in said and "install there what is installed here" in said
     # A worker that joins later says so itself.
-    monkeypatch.setattr(executor.Dask, "_inspect", lambda self, where: None)
+    monkeypatch.setattr(Dask, "_inspect", lambda self, where: None)
     assert main(["matrix", str(matrix), "-o", str(tmp_path / "out"), "--executor", whole.name]) == 2
     assert "and not 0.0.1" in capsys.readouterr().err
     assert not output.read(tmp_path / "out")

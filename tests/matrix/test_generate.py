@@ -20,13 +20,15 @@ from ptogen import output
 from ptogen.cli import main
 from ptogen.errors import PtogenError
 from ptogen.matrix import engine, sound
-from ptogen.matrix.engine import Options, generate
+from ptogen.matrix import make as suite_maker
+from ptogen.matrix.engine import generate
+from ptogen.matrix.make import Options
 from ptogen.matrix.sound import _known, _named, sound_plans
 from ptogen.plan import plan_suite
 from ptogen.platforms import Pipe
 from ptogen.render import cpp, st
 from ptogen.render.environment import template_root
-from ptogen.spec.matrix import load_matrix
+from ptogen.spec.load_matrix import load_matrix
 
 MATRIX = """matrix:
   op: tsort32
@@ -204,8 +206,8 @@ def test_a_changed_matrix_plans_what_differs_only(
     make(matrix, out)
     before = times(out)
     planned = []
-    real = engine.sound_plans
-    monkeypatch.setattr(engine, "sound_plans", lambda suite: planned.append(suite.platform.name) or real(suite))
+    real = suite_maker.sound_plans
+    monkeypatch.setattr(suite_maker, "sound_plans", lambda suite: planned.append(suite.platform.name) or real(suite))
     matrix.write_text(MATRIX.replace("cpu]", "cpu, kirindev0000]"))
     assert make(matrix, out) == 0
     assert set(planned) == {"kirindev0000"}
@@ -219,9 +221,9 @@ def test_changed_code_makes_everything_anew(matrix: Path, tmp_path: Path, monkey
     out = tmp_path / "out"
     make(matrix, out)
     planned = []
-    real = engine.sound_plans
-    monkeypatch.setattr(engine, "sound_plans", lambda suite: planned.append(suite) or real(suite))
-    monkeypatch.setattr(engine, "code_digest", lambda: "other")
+    real = suite_maker.sound_plans
+    monkeypatch.setattr(suite_maker, "sound_plans", lambda suite: planned.append(suite) or real(suite))
+    monkeypatch.setattr(suite_maker, "code_digest", lambda: "other")
     assert make(matrix, out) == 0
     assert len(planned) == len(output.read(out))
 

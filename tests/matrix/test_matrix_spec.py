@@ -18,7 +18,8 @@ from ptogen.plan import layout
 from ptogen.plan.planner import plan_case
 from ptogen.plan.tiling import tile
 from ptogen.spec.expression import ExpressionError, parse
-from ptogen.spec.matrix import Matrix, load_matrix, load_matrix_text
+from ptogen.spec.load_matrix import load_matrix, load_matrix_text
+from ptogen.spec.matrix import Matrix
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SORT = "op: tsort32, platform: a2a3, dtype: float32"

@@ -1,4 +1,4 @@
-"""Runs the same function on many inputs, in order, in this process or in several."""
+"""Tasks in this process, or in several of this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,26 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-class Workers:
+class Local:
+    """Processes of this machine."""
+
+    shares_files = True
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+
+    def workers(self, prepare: Callable[..., None] | None = None, *args: Any) -> Processes:
+        """As in :class:`Executor`."""
+        return Processes(self._jobs, prepare or _nothing, *args)
+
+    def __enter__(self) -> Local:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+class Processes:
     """Processes whose :meth:`map` holds few results at a time: a producer is never far ahead of its consumer.
 
     Workers are forked, so that they start with everything imported and with what ``prepare`` left in this process. They
@@ -30,6 +49,7 @@ class Workers:
         prepare(*args)
         self.jobs = jobs
         self._pools: list[ProcessPoolExecutor] = []
+        self._waiting: set[Future[Any]] = set()
         if jobs > 1:
             context = get_context("fork")
             self._pools = [ProcessPoolExecutor(1, context, _begin, (os.getpid(),)) for _ in range(jobs)]
@@ -45,13 +65,20 @@ class Workers:
             yield from map(work, tasks)
             return
         waiting: deque[Future[Result]] = deque()
+
+        def first() -> Result:
+            future = waiting.popleft()
+            self._waiting.discard(future)
+            return future.result()
+
         for number, task in enumerate(tasks):
             pool = self._pools[(number if route is None else route(task)) % self.jobs]
             waiting.append(pool.submit(work, task))
+            self._waiting.add(waiting[-1])
             while len(waiting) > 3 * self.jobs:
-                yield waiting.popleft().result()
+                yield first()
         while waiting:
-            yield waiting.popleft().result()
+            yield first()
 
     def completed(
         self,
@@ -73,11 +100,21 @@ class Workers:
             yield given.popleft(), result
 
     def close(self) -> None:
-        """Waits for what is being done; what has not begun never does."""
+        """Waits for what is being done; what has not begun never does.
+
+        No thread of a pool is left: Python's own end would meet it while it closes its pipes. ``shutdown(wait=False)``
+        forgets the thread, so that nothing can wait for it any more.
+        """
+        for future in self._waiting:
+            future.cancel()
+        try:
+            self._end()
+        finally:
+            self._end()  # where an interrupt came in between
+
+    def _end(self) -> None:
         for pool in self._pools:
-            pool.shutdown(wait=False, cancel_futures=True)
-        for pool in self._pools:
-            pool.shutdown(wait=True)
+            pool.shutdown()
 
 
 def _nothing() -> None:

@@ -1,13 +1,4 @@
-"""Where the work of ``matrix`` and ``check`` is done: in processes of this machine, or on a Dask cluster.
-
-Both commands cut their work into tasks: a function of a module, and an argument that can be pickled. An *executor* says
-where tasks run, and :meth:`Executor.workers` gives those who run them. A task is pure: done twice, as happens where a
-worker is lost or Dask moves work about, it gives the same result twice, and only one is taken.
-
-On a cluster nothing but ptogen itself is taken to be there: no file of this machine, no compiler of a certain kind. A
-task brings along what it needs, and its result brings back what it made. Every task says by which code it was made, and
-a worker with other code refuses it.
-"""
+"""Tasks on a Dask cluster: the client's side. What its workers do is :mod:`ptogen.executor.remote`."""
 
 from __future__ import annotations
 
@@ -18,15 +9,16 @@ import signal
 import threading
 import uuid
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from multiprocessing import resource_tracker
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from ptogen import __version__
 from ptogen.errors import Diagnostic, PtogenError
+from ptogen.executor import Lost
+from ptogen.executor.remote import Prepared, difference, done, end_programs, identity, pack
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -36,89 +28,6 @@ SECONDS = 10
 
 DEATHS = 2
 """Workers that a task may take along on a cluster of our own before it is tried alone, and as often again then."""
-
-Lost = Callable[[Any, Diagnostic], Any]
-"""The result of a task, such as a fault, that cannot be done because every worker that tried was lost."""
-
-
-class Workers(Protocol):
-    """Who runs tasks.
-
-    Attributes:
-        jobs: how many tasks run at once.
-        shares_files: whether workers see the files of this process.
-    """
-
-    jobs: int
-    shares_files: bool
-
-    def map(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """The results in the order of the tasks."""
-
-    def completed(
-        self,
-        work: Callable[[Task], Result],
-        tasks: Iterable[Task],
-        *,
-        route: Callable[[Task], int] | None = None,
-        lost: Lost | None = None,
-    ) -> Iterator[tuple[Task, Result]]:
-        """Tasks with their results, in any order; few of both are held at a time.
-
-        Args:
-            work: a function that stands in a module.
-            tasks: taken one by one, as there is room for them.
-            route: tasks of one route are best done by one worker, which may remember.
-            lost: gives the result of a task that is given up; without it that is an error.
-
-        Raises:
-            PtogenError: PTG521 where the cluster fails, PTG522 where a task is given up; and what ``work`` raises.
-        """
-
-    def close(self) -> None:
-        """What has not begun never does."""
-
-
-class Executor(Protocol):
-    """A place for workers; a context manager that ends what it has started.
-
-    Attributes:
-        shares_files: as in :class:`Workers`.
-    """
-
-    shares_files: bool
-
-    def workers(self, prepare: Callable[..., None] | None = None, *args: Any) -> Workers:
-        """Workers, in each of whose processes ``prepare(*args)`` is called before their first task.
-
-        Raises:
-            PtogenError: PTG521 where the cluster cannot be used.
-        """
-
-    def __enter__(self) -> Executor: ...
-
-    def __exit__(self, *error: object) -> None: ...
-
-
-class Local:
-    """Processes of this machine."""
-
-    shares_files = True
-
-    def __init__(self, jobs: int) -> None:
-        self._jobs = jobs
-
-    def workers(self, prepare: Callable[..., None] | None = None, *args: Any) -> Workers:
-        """As in :class:`Executor`."""
-        from ptogen.matrix.workers import Workers
-
-        return Workers(self._jobs, prepare or _nothing, *args)
-
-    def __enter__(self) -> Local:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
 
 
 class Dask:
@@ -206,7 +115,7 @@ class Dask:
             found = self._client.run(identity, on_error="return")
         except Exception as error:  # what a worker cannot even unpickle
             found = {f"of {where}": error}
-        if faults := [fault for name, other in sorted(found.items()) if (fault := _difference(name, own, other))]:
+        if faults := [fault for name, other in sorted(found.items()) if (fault := difference(name, own, other))]:
             raise PtogenError(faults)
 
     def __enter__(self) -> Dask:
@@ -217,7 +126,7 @@ class Dask:
             if self._cluster is not None and error[0] is not None:
                 # Programs that tasks have started are in process groups of their own, and would outlive their worker.
                 with suppress(Exception):
-                    self._client.run(_end_programs)
+                    self._client.run(end_programs)
             self._client.close()
         if self._cluster is not None:
             self._cluster.close()
@@ -256,7 +165,7 @@ class DaskWorkers:
         client: of the cluster.
         jobs: how many tasks run at once.
         most: how many are given to it at a time.
-        prepared: what :class:`_Prepared` holds.
+        prepared: what :class:`Prepared` holds.
     """
 
     shares_files = False
@@ -268,7 +177,7 @@ class DaskWorkers:
         self._name = f"ptogen-{uuid.uuid4().hex}"
         # A task of its own: workers hand it on among themselves, and where it is lost Dask makes it again.
         digest = hashlib.sha256(prepared).hexdigest()
-        self._prepared = client.submit(_Prepared, digest, zlib.compress(prepared, 1), key=f"{self._name}-prepared")
+        self._prepared = client.submit(Prepared, digest, zlib.compress(prepared, 1), key=f"{self._name}-prepared")
         self._count = 0
 
     def map(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
@@ -300,8 +209,8 @@ class DaskWorkers:
 
         def submit(task: Task) -> Any:
             self._count += 1
-            key, packed = f"{self._name}-{self._count}", _packed((work, task))
-            future = self._client.submit(_done, self._prepared, code, packed, key=key, pure=False)
+            key, packed = f"{self._name}-{self._count}", pack((work, task))
+            future = self._client.submit(done, self._prepared, code, packed, key=key, pure=False)
             running[key] = task, future
             return future
 
@@ -354,115 +263,11 @@ class DaskWorkers:
         self._prepared.release()
 
 
-def opened(text: str, jobs: int | None, processors: int) -> Executor:
-    """The executor that ``--executor`` names.
-
-    Args:
-        text: ``local``, ``dask`` or ``dask=ADDRESS``.
-        jobs: of ``--jobs``.
-        processors: how many jobs this machine takes by itself.
-    """
-    if text == "local":
-        return Local(jobs or processors)
-    address = text.partition("=")[2]
-    return Dask(address, jobs) if address else Dask(None, jobs or processors)
-
-
-# What a worker of a cluster does
-
-
-class _Prepared:
-    """What the tasks of one command have in common."""
-
-    def __init__(self, digest: str, packed: bytes) -> None:
-        self.digest, self.packed = digest, packed
-
-    def use(self) -> None:
-        """Prepares this process for them."""
-        global _current
-        if _current != self.digest:
-            _current = ""
-            prepare, args = pickle.loads(zlib.decompress(self.packed))
-            prepare(*args)
-            _current = self.digest
-
-    @property
-    def is_empty(self) -> bool:
-        return self.digest == hashlib.sha256(b"").hexdigest()
-
-
-_current = ""
-_lock = threading.Lock()
-
-
-def _done(prepared: _Prepared, code: Mapping[str, str], packed: bytes) -> bytes:
-    """One task, in a thread of a worker."""
-    if fault := _difference(_worker(), code, identity()):
-        return _packed(("faults", (fault,)))
-    work, task = pickle.loads(zlib.decompress(packed))
-    try:
-        if prepared.is_empty:
-            return _packed(("result", work(task)))
-        with _lock:  # what was prepared belongs to the process
-            prepared.use()
-            return _packed(("result", work(task)))
-    except PtogenError as error:
-        return _packed(("faults", error.diagnostics))
-
-
-def _packed(what: object) -> bytes:
-    return zlib.compress(pickle.dumps(what), 1)
-
-
-def _worker() -> str:
-    from distributed import get_worker
-
-    return str(get_worker().address)
-
-
-def _second(work: Callable[[Task], Result], numbered: tuple[int, Task]) -> Result:
-    return work(numbered[1])
-
-
-def _nothing() -> None:
-    pass
-
-
-def _end_programs() -> None:
-    from ptogen.backend import children
-
-    children.end_all()
-
-
-@cache
-def _installed() -> dict[str, str]:
-    from importlib.metadata import version
-
-    from ptogen.matrix.record import DEPENDENCIES, code_digest
-
-    return {**{name: version(name) for name in DEPENDENCIES}, "code": code_digest()[:12]}
-
-
-def identity() -> dict[str, str]:
-    """What has to be the same on all machines, each with its version."""
-    return {"ptogen": __version__, **_installed()}
-
-
-def _difference(worker: str, own: Mapping[str, str], other: Mapping[str, str] | BaseException) -> Diagnostic | None:
-    """What keeps a worker from doing our work."""
-    hint = "install there what is installed here"
-    if isinstance(other, BaseException):
-        return Diagnostic("PTG521", f"the worker {worker} cannot import ptogen: {other}", hint=hint)
-    if own == other:
-        return None
-    names = [name for name in own if own[name] != other.get(name)]
-    parts = [f"{name} {other.get(name, 'missing')} and not {own[name]}" for name in names]
-    if names == ["code"]:
-        parts = [f"other code of ptogen {__version__} ({other['code']} and not {own['code']})"]
-    return Diagnostic("PTG521", f"the worker {worker} has {', '.join(parts)}", hint=hint)
-
-
 def _given_up(error: Any) -> Diagnostic:
     message = f"every worker that tried was lost, the last one, {error.last_worker.address}, with this work alone"
     hint = "look whether the workers have enough memory"
     return Diagnostic("PTG522", message, hint=hint)
+
+
+def _second(work: Callable[[Task], Result], numbered: tuple[int, Task]) -> Result:
+    return work(numbered[1])
