@@ -108,7 +108,7 @@ def _drop_outdated(place: Place, suites: Sequence[Source]) -> None:
     for key, source, _ in suites:
         stamp = place.work(key) / "compiled.json"
         read = [path for path in source.rglob("*") if path.suffix in compile.SOURCES and path.is_file()]
-        text = {path.relative_to(source).as_posix(): _digest(path) for path in read}
+        text = {path.relative_to(source).as_posix(): _digest(path) for path in read} | _shared(place, source)
         known = cache.remembered(stamp)
         if text == known:
             continue
@@ -119,6 +119,15 @@ def _drop_outdated(place: Place, suites: Sequence[Source]) -> None:
             if every or compiled.name.removesuffix(".o") in changed:
                 compiled.unlink()
         cache.remember(stamp, text)
+
+
+def _shared(place: Place, source: Path) -> dict[str, str]:
+    """The digests of the files of ``tests/common`` that a suite's program names."""
+    try:
+        program = (source / "main.cpp").read_bytes()
+    except OSError:
+        return {}
+    return {path.name: _digest(path) for path in place.common.glob("*.h*") if path.name.encode() in program}
 
 
 def _digest(path: Path) -> str:

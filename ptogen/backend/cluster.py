@@ -175,7 +175,8 @@ def _units(
         files: dict[str, bytes] = {}
         for manifest, _ in portion:
             record = f"{MANIFESTS}/{manifest.key}.json"
-            for path in (tree / record, *sorted((tree / manifest.directory).rglob("*"))):
+            shared = (tree / path for path in manifest.shared)
+            for path in (tree / record, *shared, *sorted((tree / manifest.directory).rglob("*"))):
                 try:
                     if path.is_file():
                         files[path.relative_to(tree).as_posix()] = path.read_bytes()

@@ -5,7 +5,6 @@ Builds the suites of a tree with pto-isa's CPU simulator, runs them, and says wh
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections import Counter
@@ -19,7 +18,7 @@ from ptogen.backend.project import Place
 from ptogen.backend.selection import ALL, Selection, choose
 from ptogen.backend.toolchain import Toolchain
 from ptogen.errors import Diagnostic, Position
-from ptogen.output import Manifest
+from ptogen.output import Manifest, digest_of
 from ptogen.report.model import CheckReport, DefectRow, SuiteResult
 from ptogen.report.progress import Progress
 
@@ -72,7 +71,8 @@ def check(
     place = Place(
         cache.root()
         / "builds"
-        / cache.digest(str(tree.resolve()), *toolchain.compiler.command, str(headers.include), str(pristine))
+        / cache.digest(str(tree.resolve()), *toolchain.compiler.command, str(headers.include), str(pristine)),
+        tree,
     )
     sources = [
         (manifest.key, (tree / manifest.directory).resolve(), _kind(manifest, pristine, present, provided))
@@ -139,7 +139,7 @@ def look(tree: Path, manifests: Sequence[Manifest]) -> tuple[list[Diagnostic], d
     for manifest in manifests:
         directory = tree / manifest.directory
         lost: list[str] = []
-        for path, digest in manifest.files.items():
+        for path, digest in manifest.all_files.items():
             file = tree / path
             try:
                 # Anything but a file may never end, as a named pipe does.
@@ -151,7 +151,7 @@ def look(tree: Path, manifests: Sequence[Manifest]) -> tuple[list[Diagnostic], d
             else:
                 if data is None:
                     lost.append(f"{path} is not a regular file")
-                elif hashlib.sha256(data).hexdigest() != digest:
+                elif digest_of(data) != digest:
                     message = "edited since ptogen wrote it; checked as it stands"
                     notes.append(Diagnostic("PTG111", message, Position(str(file)), severity="note"))
         if lost:

@@ -37,6 +37,7 @@ function(_ptogen_st NAME)
     add_executable(${PTOGEN_SUITE} ${sources} ${PTOGEN_HOST})
     set_source_files_properties(${PTOGEN_HOST} PROPERTIES EXTERNAL_OBJECT TRUE)
     set_target_properties(${PTOGEN_SUITE} PROPERTIES OUTPUT_NAME program RUNTIME_OUTPUT_DIRECTORY ${PTOGEN_WORK}/bin)
+    target_include_directories(${PTOGEN_SUITE} PRIVATE ${PTOGEN_COMMON})
     target_compile_options(${PTOGEN_SUITE} PRIVATE ${PTOGEN_OPTIONS})
     target_link_libraries(${PTOGEN_SUITE} PRIVATE GTest::gtest_main Threads::Threads ${CMAKE_DL_LIBS})
 endfunction()
@@ -65,9 +66,11 @@ class Place:
 
     Attributes:
         root: folder of this build in the cache.
+        tree: the tree that is checked.
     """
 
     root: Path
+    tree: Path
 
     @property
     def project(self) -> Path:
@@ -86,6 +89,11 @@ class Place:
         """
         return self.root / "sources" / key
 
+    @property
+    def common(self) -> Path:
+        """What the suites of the tree share, by a link, too; on their include path, as pto-isa has ``tests/common``."""
+        return self.root / "common"
+
     def work(self, key: str) -> Path:
         """Where a suite runs: its data directories stand in it and its program in ``bin/``."""
         return self.root / "work" / key
@@ -103,7 +111,8 @@ def write(place: Place, suites: Iterable[tuple[str, Path, Kind]], runtimes: Mapp
         suites: key, ST directory and kind of each.
         runtimes: by kind.
     """
-    text, changed = HEAD, False
+    changed = _link(place.common, place.tree.resolve() / "tests" / "common")
+    text = f"{HEAD}\nset(PTOGEN_COMMON {_quoted(str(place.common))})\n"
     for key, source, kind in suites:
         runtime, link = runtimes[kind], place.source(key)
         changed |= _link(link, source)
@@ -119,7 +128,7 @@ def write(place: Place, suites: Iterable[tuple[str, Path, Kind]], runtimes: Mapp
 
 
 def _link(link: Path, source: Path) -> bool:
-    """Makes a link lead to a suite; says whether it did not."""
+    """Makes a link lead to a folder; says whether it did not."""
     if link.is_symlink() and link.readlink() == source:
         return False
     link.parent.mkdir(parents=True, exist_ok=True)

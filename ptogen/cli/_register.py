@@ -11,7 +11,7 @@ import click
 from ptogen.cli import print_json, printable
 
 if TYPE_CHECKING:
-    from ptogen.output import Manifest
+    from ptogen.output import Change, Manifest
     from ptogen.register import Entry
 
 
@@ -23,6 +23,16 @@ def check_places(ctx: click.Context, into: Path | None, remove: Path | None) -> 
     for place in (into, remove):
         if place is not None and not place.is_dir():
             raise click.UsageError(f"There is no directory {place}.")
+
+
+def kept_lines(out: Path, changes: Sequence[Change]) -> list[str]:
+    """What is left of suites that were removed, and why."""
+    return [
+        f"kept, because {'a symbolic link leads to it' if change.linked else 'it was edited by hand'}: "
+        f"{out / change.path}"
+        for change in changes
+        if change.foreign
+    ]
 
 
 def put_in(checkout: Path, entries: Sequence[Entry], looking: bool) -> None:
@@ -45,6 +55,6 @@ def take_out(checkout: Path, belongs: Callable[[Manifest], bool], looking: bool,
         removed = [change.path for change in changes if change.action == output.REMOVE]
         print_json({"out": str(checkout), "suites": keys, "removed": removed, "kept": kept})
         return
-    lines = [f"kept, because it was edited by hand: {checkout / path}" for path in kept]
+    lines = kept_lines(checkout, changes)
     done = "nothing was removed" if looking or not keys else f"{len(keys):,} suites taken out of {checkout}"
     click.echo(printable("\n".join([*lines, done])))

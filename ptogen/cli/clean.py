@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ptogen.cli import Directory, format_option, print_json, printable
+from ptogen.cli._register import kept_lines
 
 
 @click.command()
@@ -30,8 +31,8 @@ def clean(out: Path, dry_run: bool, format_: str) -> None:
     if format_ == "json":
         print_json({"out": str(out), "removed": [change.path for change in removed], "kept": kept})
         return
-    suites = len({change.suite for change in changes})
+    suites = len({change.suite for change in changes if change.suite})
     lines = [f"would remove {out / change.path}" for change in removed] if dry_run else []
-    lines += [f"kept, because it was edited by hand: {out / path}" for path in kept]
+    lines += kept_lines(out, changes)
     done = "nothing was removed" if dry_run else f"{len(removed):,} files of {suites:,} suites removed from {out}"
     click.echo(printable("\n".join([*lines, done])))

@@ -133,6 +133,10 @@ def _as_text(out: Path, suites: Sequence[RenderedSuite], changes: Sequence[outpu
         own = [change.action for change in changes if change.suite == suite.key and not change.is_manifest]
         counts = [own.count(action) for action in (output.WRITE, output.UNCHANGED, output.REMOVE)]
         rows.append((out / suite.directory, len(suite.meta.get("cases", ())), len(suite.files), *counts))
+    for change in changes:
+        if not change.suite:
+            counts = [int(change.action == action) for action in (output.WRITE, output.UNCHANGED, output.REMOVE)]
+            rows.append((out / change.path, "", 1, *counts))
     lines = [table(rows, numbers=range(1, 6))]
     if looking:
         listed = [change for change in changes if change.action != output.UNCHANGED]
@@ -158,6 +162,8 @@ def _as_data(
                 "changes": [{"path": change.path, "action": change.action, "edited": change.foreign} for change in own],
             }
         )
+    shared = [change for change in changes if not change.suite]
+    data["shared"] = [{"path": change.path, "action": change.action, "edited": change.foreign} for change in shared]
     if diff:
         data["diff"] = output.diff(changes)
     return data

@@ -300,14 +300,11 @@ def _as_text(outcome: Outcome, options: Options) -> str:
             lines.append(f"and {len(listed) - SHOWN:,} more")
         lines.append("nothing was written" if listed else "nothing would change")
     elif outcome.removed:
-        keys = {change.suite for change in outcome.removed}
+        keys = {change.suite for change in outcome.removed if change.suite}
         lines.append(f"{len(keys):,} suites removed: {', '.join(sorted(keys))}")
-    lines += [
-        f"kept, because it was edited by hand: {options.out / change.path}"
-        for change in outcome.removed
-        if change.foreign
-    ]
-    return "\n".join(lines)
+    from ptogen.cli._register import kept_lines
+
+    return "\n".join([*lines, *kept_lines(options.out, outcome.removed)])
 
 
 _WORDS = {"write": "files written", "unchanged": "unchanged", "remove": "removed"}

@@ -262,6 +262,7 @@ def _run(
         yield from (Task(number, route, chunk) for route, chunk in enumerate(chunks) if chunk)
 
     faults: dict[str, tuple[Diagnostic, ...]] = {}
+    shared: dict[str, tuple[str, bool, str]] = {}
     for done in _made(workers, matrix, options, trusted, tasks()):
         record.files.update(done.files)
         platform = done.key.partition("-")[0]
@@ -273,10 +274,17 @@ def _run(
         outcome.lines += done.lines
         outcome.actions += done.actions
         outcome.changed += done.changed
+        # The first suite that needs it writes it, and every other one finds it there.
+        shared.update((path, what) for path, what in done.shared.items() if path not in shared or what[0] != UNCHANGED)
         faults[done.key] = done.faults
         if done.diff:
             outcome.diff.append(done.diff)
         watcher.done(done.key, done.cases)
+    for path, (action, foreign, text) in shared.items():
+        outcome.files += action != REMOVE
+        outcome.actions[action] += 1
+        outcome.changed += [(path, action, foreign)] * (action != UNCHANGED)
+        outcome.diff += [text] * bool(text)
     outcome.faults += [fault for key in sorted(faults) for fault in faults[key]]
     record.counts = summary(counts, dropped)
     record.examples = dropped.examples

@@ -13,7 +13,7 @@ from ptogen.errors import Diagnostic, PtogenError
 from ptogen.matrix.record import code_digest, unchanged
 from ptogen.matrix.sound import sound_plans
 from ptogen.matrix.suites import SuiteRows
-from ptogen.output import MANIFESTS, UNCHANGED, Manifest
+from ptogen.output import MANIFESTS, UNCHANGED, Manifest, digest_of
 from ptogen.register import Entry, guard
 from ptogen.render.environment import template_digest
 from ptogen.render.facts import content_digest
@@ -61,6 +61,7 @@ class Done:
         files: SHA-256 by path, the manifest included.
         lines: lines of all its files.
         diff: the changes as text, if asked for.
+        shared: (action, edited, diff) of each file that it shares with other suites, by path.
         faults: why it was not written.
     """
 
@@ -72,6 +73,7 @@ class Done:
     files: dict[str, str] = field(default_factory=dict)
     lines: int = 0
     diff: str = ""
+    shared: dict[str, tuple[str, bool, str]] = field(default_factory=dict)
     faults: tuple[Diagnostic, ...] = ()
 
 
@@ -117,10 +119,14 @@ def left(rows: SuiteRows, matrix: Matrix, options: Options) -> Done | None:
         return None
     if manifest.suite.get("spec") != content_digest(suite) or manifest.suite.get("templates") != template_digest("st"):
         return None
-    files = {**manifest.files, record: hashlib.sha256(text).hexdigest()}
+    files = {**manifest.all_files, record: digest_of(text)}
     if manifest.directory != suite.directory or not unchanged(out, files):
         return None
-    return Done(rows.key, suite.directory, len(rows.rows), Counter({UNCHANGED: len(manifest.files)}), files=files)
+    actions, shared = (
+        Counter({UNCHANGED: len(manifest.files)}),
+        {path: (UNCHANGED, False, "") for path in manifest.shared},
+    )
+    return Done(rows.key, suite.directory, len(rows.rows), actions, files=files, shared=shared)
 
 
 def written(suite: RenderedSuite | Done, options: Options) -> Done:
@@ -135,14 +141,21 @@ def written(suite: RenderedSuite | Done, options: Options) -> Done:
     except PtogenError as error:
         return Done(suite.key, suite.directory, cases, faults=error.diagnostics)
     record = f"{MANIFESTS}/{suite.key}.json"
-    texts = {**suite.files, record: next(change.new or "" for change in changes if change.path == record)}
+    texts = {**suite.files, **suite.shared}
+    texts[record] = next(change.new or "" for change in changes if change.path == record)
+    own = [change for change in changes if change.suite]
     return Done(
         suite.key,
         suite.directory,
         cases,
-        Counter(change.action for change in changes if not change.is_manifest),
-        tuple((change.path, change.action, change.foreign) for change in changes if change.action != UNCHANGED),
-        {path: hashlib.sha256(text.encode()).hexdigest() for path, text in texts.items()},
+        Counter(change.action for change in own if not change.is_manifest),
+        tuple((change.path, change.action, change.foreign) for change in own if change.action != UNCHANGED),
+        {path: digest_of(text.encode()) for path, text in texts.items()},
         sum(text.count("\n") for text in suite.files.values()),
-        output.diff(changes) if options.diff else "",
+        output.diff(own) if options.diff else "",
+        {
+            change.path: (change.action, change.foreign, output.diff([change]) if options.diff else "")
+            for change in changes
+            if not change.suite
+        },
     )

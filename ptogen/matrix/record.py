@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ptogen.output import MANIFESTS, TEMPORARY
+from ptogen.output import MANIFESTS, TEMPORARY, digest_of
 from ptogen.render.environment import PACKAGE, template_root
 
 ENDING = ".matrix"
@@ -107,7 +107,7 @@ def unchanged(out: Path, files: Mapping[str, str]) -> bool:
             if not real[folder] or os.path.islink(place):
                 return False
             with open(place, "rb") as file:
-                if hashlib.sha256(file.read()).hexdigest() != digest:
+                if digest_of(file.read()) != digest:
                     return False
         except OSError:
             return False

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -20,9 +22,35 @@ class RenderedSuite:
             and ``cases``, a list of ``{"name", "fields", "defects", "requires"}`` where ``fields`` are the case's spec
             fields, ``defects`` the ids of the simulator defects that the case meets and ``requires`` what it needs of a
             host compiler beyond C++20. Those of an ST have ``kernel``, too: they call ``Launch_<kernel>``.
+        shared: text by path of the files that it needs and other suites may need as well; each path is that of
+            :func:`shared_file`.
     """
 
     key: str
     directory: str
     files: Mapping[str, str]
     meta: Mapping[str, Any]
+    shared: Mapping[str, str] = field(default_factory=dict)
+
+
+def shared_file(path: str, text: str) -> tuple[str, str]:
+    """Where a file goes that several suites of a tree share, and its text.
+
+    Its name bears the beginning of its own hash: two versions of ptogen, or two licence headers, make two files, and
+    no suite ever finds a text that it was not rendered for.
+
+    Args:
+        path: relative to the output root, such as ``tests/common/ptogen_st.hpp``.
+        text: final; only its line ends may change.
+    """
+    return shared_path(path, hashlib.sha256(text.encode()).hexdigest()), text
+
+
+def shared_path(path: str, digest: str) -> str:
+    """``<name>_<digits><suffix>`` for ``<name><suffix>`` and for ``<name>_<other digits><suffix>``."""
+    folder, slash, name = path.rpartition("/")
+    stem, dot, suffix = name.partition(".")
+    return f"{folder}{slash}{_DIGITS.sub('', stem)}_{digest[:8]}{dot}{suffix}"
+
+
+_DIGITS = re.compile(r"_[0-9a-f]{8}$")

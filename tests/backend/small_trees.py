@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+
+from ptogen.output import Manifest, digest_of
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -22,18 +24,22 @@ def make_tree(
     defects: dict[str, list[str]] | None = None,
     requires: dict[str, list[str]] | None = None,
     edit: Callable[[Path], None] = lambda directory: None,
+    shared: dict[str, str] | None = None,
 ) -> Path:
     """A tree with one suite as ptogen would have written it; ``edit`` changes it before the hashes are taken."""
+    for path, text in (shared or {}).items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
     directory = f"tests/npu/{platform}/src/st/testcase/{name}"
     shutil.copytree(FIXTURES / name, root / directory, dirs_exist_ok=True)
     edit(root / directory)
     files = {
-        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted((root / directory).iterdir())
+        path.relative_to(root).as_posix(): digest_of(path.read_bytes()) for path in sorted((root / directory).iterdir())
     }
-    manifest = {
-        "ptogen": "0",
-        "suite": {
+    manifest = Manifest(
+        f"{platform}-{name}",
+        "0",
+        {
             "op": op,
             "platform": platform,
             "mode": mode,
@@ -43,8 +49,8 @@ def make_tree(
             "spec": "",
             "templates": "",
         },
-        "directory": directory,
-        "cases": [
+        directory,
+        [
             {
                 "name": case,
                 "fields": {},
@@ -53,8 +59,20 @@ def make_tree(
             }
             for case in cases
         ],
-        "files": files,
-    }
+        files,
+        {path: digest_of(text.encode()) for path, text in (shared or {}).items()},
+    )
     (root / ".ptogen").mkdir(exist_ok=True)
-    (root / ".ptogen" / f"{platform}-{name}.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (root / ".ptogen" / f"{manifest.key}.json").write_text(manifest.text(), encoding="utf-8")
     return root
+
+
+def edit_manifest(tree: Path, key: str, edit: Callable[[dict[str, Any]], object], *, sealed: bool = True) -> Path:
+    """Changes what a manifest says; sealed, so that its digest fits, as that of another version of ptogen would."""
+    path = tree / ".ptogen" / f"{key}.json"
+    data = json.loads(path.read_text(encoding="utf-8"))
+    edit(data)
+    del data["digest"]
+    text = Manifest(key, **data).text() if sealed else json.dumps(data)
+    path.write_text(text, encoding="utf-8")
+    return path

@@ -10,12 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from small_trees import make_tree
+from small_trees import edit_manifest, make_tree
 
 from ptogen.backend import build, cache, cpu_sim, probe, runtime, suite_run
 from ptogen.backend.selection import Selection, choose
 from ptogen.errors import Diagnostic, ExitCode, PtogenError
 from ptogen.ops import catalogue
+from ptogen.render.suite import shared_file
 from ptogen.report.model import Outcome
 from ptogen.report.progress import Progress
 
@@ -259,6 +260,27 @@ def test_a_text_with_an_old_time_stamp_is_checked(tmp_path, check, name):
     assert check(tree).counts[Outcome.PASSED] == 1
 
 
+def test_what_suites_share_is_on_the_include_path(tmp_path, check):
+    path, text = shared_file("tests/common/own.h", "#define OWN\n")
+    name = path.rpartition("/")[2]
+
+    def include(folder: Path) -> None:
+        main = (folder / "main.cpp").read_text().replace("wrong) { Compare(0); }", "wrong) { OWN }")
+        (folder / "main.cpp").write_text(f'#include "{name}"\n{main}')
+
+    tree = make_tree(tmp_path, "sums", ["wrong"], edit=include, shared={path: text})
+    first = check(tree)
+    assert first.counts[Outcome.PASSED] == 1 and not first.notes
+    (tree / path).write_text("#define OWN Compare(0);\n")
+    os.utime(tree / path, (1, 1))
+    second = check(tree)
+    assert second.counts[Outcome.FAILED] == 1
+    assert [str(note.position) for note in second.notes] == [str(tree / path)]
+    (tree / path).unlink()
+    (fault,) = cases(check(tree), "a2a3-sums").values()
+    assert fault.code == "PTG100" and f"{path} is missing" in fault.output
+
+
 @pytest.mark.parametrize(
     ("select", "count"), [("good", 1), ("a2a3-sums.l*", 2), ("SUMSTest.last", 1), ("SUMSTest.*", 3), (None, 3)]
 )
@@ -280,11 +302,7 @@ def test_nothing_to_check(tmp_path, check):
 @pytest.mark.parametrize("damage", ['"op": 1', '"test_suite": "A.B"', '"ub_bytes": "many"', '"mode": null'])
 def test_a_manifest_that_says_too_little(tmp_path, check, damage):
     tree = make_tree(tmp_path, "sums", ["good"])
-    path = tree / ".ptogen" / "a2a3-sums.json"
-    name = damage.split('"')[1]
-    data = json.loads(path.read_text())
-    data["suite"][name] = json.loads(f"{{{damage}}}")[name]
-    path.write_text(json.dumps(data))
+    edit_manifest(tree, "a2a3-sums", lambda data: data["suite"].update(json.loads(f"{{{damage}}}")))
     with pytest.raises(PtogenError, match=r"a2a3-sums.json: error PTG507: the manifest does not say what to run"):
         check(tree)
 
@@ -303,10 +321,7 @@ def test_a_manifest_that_says_too_little(tmp_path, check, damage):
 )
 def test_a_manifest_with_a_case_that_makes_no_sense(tmp_path, check, damage, words):
     tree = make_tree(tmp_path, "sums", ["good"])
-    path = tree / ".ptogen" / "a2a3-sums.json"
-    data = json.loads(path.read_text())
-    data["cases"][0] |= damage
-    path.write_text(json.dumps(data))
+    edit_manifest(tree, "a2a3-sums", lambda data: data["cases"][0].update(damage))
     with pytest.raises(PtogenError) as error:
         check(tree)
     (fault,) = error.value.diagnostics

@@ -17,7 +17,7 @@ import pytest
 from ptogen import output
 from ptogen.errors import PtogenError
 from ptogen.output import REMOVE, UNCHANGED, WRITE
-from ptogen.render.suite import RenderedSuite
+from ptogen.render.suite import RenderedSuite, shared_file
 
 DIRECTORY = "tests/npu/a2a3/src/st/testcase/tsort32"
 
@@ -75,6 +75,7 @@ def test_writes_files_and_manifest(tmp_path: Path) -> None:
     ]
     out = tmp_path / "new" / "out"
     assert sorted(texts(out)) == [
+        ".ptogen/.gitignore",
         ".ptogen/a2a3-tsort32.json",
         f"{DIRECTORY}/gen_data.py",
         f"{DIRECTORY}/kernel.cpp",
@@ -85,7 +86,7 @@ def test_writes_files_and_manifest(tmp_path: Path) -> None:
     assert (manifest.key, manifest.directory, manifest.suite["mode"]) == ("a2a3-tsort32", DIRECTORY, "manual")
     assert manifest.cases == [{"name": "one", "fields": {"rows": 2}, "defects": []}]
     data = json.loads((out / ".ptogen/a2a3-tsort32.json").read_text())
-    assert list(data) == sorted(data) == ["cases", "directory", "files", "ptogen", "suite"]
+    assert list(data) == sorted(data) == ["cases", "digest", "directory", "files", "ptogen", "shared", "suite"]
     assert "cases" not in data["suite"]
 
 
@@ -243,7 +244,7 @@ def test_a_damaged_record_is_a_message(tmp_path: Path, text: str, ending: str) -
     assert tree(tmp_path) == before
     output.write(tmp_path, [OTHER], force=True)
     assert {change.action for change in output.write(tmp_path, [OTHER])} == {UNCHANGED}
-    assert sorted(path.name for path in (tmp_path / ".ptogen").iterdir()) == ["a2a3-tsort32.json"]
+    assert sorted(path.name for path in (tmp_path / ".ptogen").iterdir()) == [".gitignore", "a2a3-tsort32.json"]
 
 
 def test_read_names_a_damaged_manifest(tmp_path: Path) -> None:
@@ -271,7 +272,7 @@ def test_a_manifest_cannot_make_ptogen_remove_files_elsewhere(tmp_path: Path, pa
     victim.write_text("precious\n")
     record = out / ".ptogen" / "a2a3-tsort32.json"
     data = json.loads(record.read_text())
-    data["files"][path] = output._hash(b"precious\n")
+    data["files"][path] = output.digest_of(b"precious\n")
     record.write_text(json.dumps(data))
     with pytest.raises(PtogenError):
         output.write(out, [suite()])
@@ -287,7 +288,7 @@ def test_a_record_owns_nothing_outside_its_suite(tmp_path: Path, path: str, endi
     victim = tmp_path / path
     victim.parent.mkdir(exist_ok=True)
     victim.write_text("precious\n")
-    digest = output._hash(b"precious\n")
+    digest = output.digest_of(b"precious\n")
     record = tmp_path / ".ptogen" / f"a2a3-tsort32.{ending}"
     if ending == "json":
         data = json.loads(record.read_text())
@@ -560,8 +561,8 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
     written = [path.read_text() for path in (tmp_path / DIRECTORY).iterdir()]
     assert len(written) == 20 and len(set(written)) == 1
     (manifest,) = output.read(tmp_path)
-    assert set(manifest.files.values()) == {output._hash(written[0].encode())}
-    assert sorted(path.name for path in (tmp_path / ".ptogen").iterdir()) == ["a2a3-tsort32.json"]
+    assert set(manifest.files.values()) == {output.digest_of(written[0].encode())}
+    assert sorted(path.name for path in (tmp_path / ".ptogen").iterdir()) == [".gitignore", "a2a3-tsort32.json"]
 
 
 # Looking without writing
@@ -605,3 +606,214 @@ def test_a_manifest_survives_its_own_json() -> None:
 def test_a_tree_without_ptogen_has_no_manifests(tmp_path: Path) -> None:
     assert output.read(tmp_path) == []
     assert output.read(tmp_path / "missing") == []
+
+
+# Manifests
+
+
+def edited(tree: Path, edit) -> Path:
+    """A tree with a manifest that a person has edited."""
+    output.write(tree, [suite()])
+    record = tree / ".ptogen" / "a2a3-tsort32.json"
+    data = json.loads(record.read_text())
+    edit(data)
+    record.write_text(json.dumps(data, indent=2))
+    return record
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda data: data["suite"].update(ub_bytes=200_000),
+        lambda data: data["cases"].clear(),
+        lambda data: data["cases"].append(data["cases"][0]),
+        lambda data: data["files"].popitem(),
+        lambda data: data.pop("digest"),
+    ],
+    ids=["ub_bytes", "removed", "doubled", "file", "digest"],
+)
+def test_a_manifest_edited_by_hand_is_not_believed(tmp_path: Path, edit) -> None:
+    record = edited(tmp_path, edit)
+    with pytest.raises(PtogenError) as error:
+        output.read(tmp_path)
+    assert codes(error) == ["PTG100"]
+    assert f"{record}: error PTG100:" in str(error.value)
+    assert "edited by hand" in str(error.value) and "hint: render the suite again" in str(error.value)
+    output.write(tmp_path, [suite()])
+    assert output.read(tmp_path)[0].suite["ub_bytes"] == 196_608
+
+
+def test_the_layout_of_a_manifest_is_nobodys_business(tmp_path: Path) -> None:
+    edited(tmp_path, lambda data: None)
+    assert output.read(tmp_path)[0].key == "a2a3-tsort32"
+
+
+def test_line_ends_of_a_checkout_are_no_edit(tmp_path: Path) -> None:
+    output.write(tmp_path, [suite(), replace(user("a5-x", "x", TEXT))])
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    before = tree(tmp_path)
+    assert [manifest.key for manifest in output.read(tmp_path)] == ["a2a3-tsort32", "a5-x"]
+    assert {change.action for change in output.write(tmp_path, [suite()])} == {UNCHANGED}
+    assert tree(tmp_path) == before
+    changes = output.write(tmp_path, [suite({"main.cpp": "new\n", "kernel.cpp": "kernel\n"})])
+    assert not any(change.foreign for change in changes)
+    assert [change.path.rpartition("/")[2] for change in changes if change.action == WRITE] == [
+        "main.cpp",
+        "a2a3-tsort32.json",
+    ]
+    assert (tmp_path / DIRECTORY / "main.cpp").read_bytes() == b"new\n"
+    (tmp_path / DIRECTORY / "kernel.cpp").write_bytes(b"kernel\r\n// mine\r\n")
+    with pytest.raises(PtogenError, match="edited since"):
+        output.write(tmp_path, [suite()])
+    (tmp_path / DIRECTORY / "kernel.cpp").write_bytes(b"kernel\r\n")
+    output.clean(tmp_path)
+    assert texts(tmp_path) == {}
+
+
+def test_git_takes_the_manifests_and_nothing_else(tmp_path: Path) -> None:
+    output.write(tmp_path, [suite()])
+    for name in ("a.pending", "a.matrix", ".ptogen-tmp-0"):
+        (tmp_path / ".ptogen" / name).write_text("")
+    if not shutil.which("git"):
+        pytest.skip("needs git")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+    listed = subprocess.run(["git", "ls-files", ".ptogen"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert listed.stdout.split() == [".ptogen/.gitignore", ".ptogen/a2a3-tsort32.json"]
+
+
+def test_removing_the_last_suite_leaves_nothing(tmp_path: Path) -> None:
+    output.write(tmp_path, [suite()])
+    output.remove(tmp_path, ["a2a3-tsort32"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_own_gitignore_stays(tmp_path: Path) -> None:
+    (tmp_path / ".ptogen").mkdir()
+    (tmp_path / ".ptogen" / ".gitignore").write_text("*\n")
+    output.write(tmp_path, [suite()])
+    output.clean(tmp_path)
+    assert texts(tmp_path) == {".ptogen/.gitignore": b"*\n"}
+
+
+# Files that suites share
+
+
+TEXT, NEWER = "// host side\n", "// host side, newer\n"
+
+
+def user(key: str, name: str, text: str | None) -> RenderedSuite:
+    """A suite that needs a shared file, or none."""
+    shared = dict([shared_file("tests/common/ptogen_st.hpp", text)]) if text else {}
+    return replace(suite({"main.cpp": f"{name}\n"}, key, f"tests/st/{name}"), shared=shared)
+
+
+def commons(root: Path) -> list[str]:
+    return [path.read_text() for path in sorted((root / "tests/common").glob("*"))]
+
+
+def test_a_shared_file_bears_its_own_hash_in_its_name() -> None:
+    digest = output.digest_of(TEXT.encode())
+    path, text = shared_file("tests/common/ptogen_st.hpp", TEXT)
+    assert (path, text) == (f"tests/common/ptogen_st_{digest[:8]}.hpp", TEXT)
+    assert shared_file(path, TEXT) == (path, text)
+
+
+def test_suites_share_a_file(tmp_path: Path) -> None:
+    suites = [user("a5-x", "x", TEXT), user("a5-y", "y", TEXT)]
+    looked = output.write(tmp_path, suites, dry_run=True)
+    assert not list(tmp_path.iterdir())
+    changes = output.write(tmp_path, suites)
+    assert looked == changes
+    assert [(change.suite, change.action) for change in changes if "common" in change.path] == [("", WRITE)]
+    assert commons(tmp_path) == [TEXT]
+    assert {change.action for change in output.write(tmp_path, suites[:1])} == {UNCHANGED}
+    for manifest in output.read(tmp_path):
+        assert manifest.shared == {next(iter(suites[0].shared)): output.digest_of(TEXT.encode())}
+
+
+def test_a_shared_file_goes_with_the_last_suite_that_needs_it(tmp_path: Path) -> None:
+    output.write(tmp_path, [user("a5-x", "x", TEXT), user("a5-y", "y", TEXT), user("a5-z", "z", TEXT)])
+    output.write(tmp_path, [user("a5-z", "z", None)])
+    assert commons(tmp_path) == [TEXT]
+    assert not any("common" in change.path for change in output.remove(tmp_path, ["a5-x"]))
+    assert commons(tmp_path) == [TEXT]
+    looked = output.remove(tmp_path, ["a5-y"], dry_run=True)
+    assert output.remove(tmp_path, ["a5-y"]) == looked
+    assert [change.suite for change in looked if "common" in change.path] == [""]
+    assert not (tmp_path / "tests/common").exists()
+    assert (tmp_path / "tests/st/z/main.cpp").exists()
+
+
+def test_two_versions_of_a_shared_file_stand_side_by_side(tmp_path: Path) -> None:
+    output.write(tmp_path, [user("a5-x", "x", TEXT), user("a5-y", "y", TEXT)])
+    output.write(tmp_path, [user("a5-x", "x", NEWER)])
+    assert sorted(commons(tmp_path)) == sorted([TEXT, NEWER])
+    changes = output.write(tmp_path, [user("a5-y", "y", NEWER)])
+    assert [change.action for change in changes if "common" in change.path] == [UNCHANGED, REMOVE]
+    assert commons(tmp_path) == [NEWER]
+    output.clean(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_suite_that_is_written_now_does_not_hold_an_older_text(tmp_path: Path) -> None:
+    output.write(tmp_path, [user("a5-x", "x", TEXT), user("a5-y", "y", TEXT)])
+    output.write(tmp_path, [user("a5-x", "x", NEWER), user("a5-y", "y", NEWER)])
+    assert commons(tmp_path) == [NEWER]
+
+
+def test_a_shared_file_that_is_gone_is_written_again(tmp_path: Path) -> None:
+    output.write(tmp_path, [user("a5-x", "x", TEXT)])
+    shutil.rmtree(tmp_path / "tests/common")
+    output.write(tmp_path, [user("a5-x", "x", TEXT)])
+    assert commons(tmp_path) == [TEXT]
+
+
+def test_a_shared_file_that_was_edited_is_refused_and_kept(tmp_path: Path) -> None:
+    one = user("a5-x", "x", TEXT)
+    output.write(tmp_path, [one])
+    place = tmp_path / next(iter(one.shared))
+    place.write_text("mine\n")
+    for then in (one, user("a5-x", "x", None)):
+        with pytest.raises(PtogenError) as error:
+            output.write(tmp_path, [then])
+        assert codes(error) == ["PTG111"]
+    kept = [change for change in output.clean(tmp_path) if change.foreign]
+    assert [change.path for change in kept] == [next(iter(one.shared))]
+    assert place.read_text() == "mine\n"
+
+
+def test_a_shared_file_is_no_way_to_own_another(tmp_path: Path) -> None:
+    for path in ("README.md", "../ptogen.hpp", ".ptogen/x", "tests/common/ptogen_st_00000000.hpp"):
+        with pytest.raises(PtogenError) as error:
+            output.write(tmp_path / "out", [replace(user("a5-x", "x", None), shared={path: TEXT})], force=True)
+        assert codes(error) == ["PTG112"]
+    inside = dict([shared_file("tests/st/x/main.cpp", TEXT)])
+    own = replace(user("a5-x", "x", None), shared=inside)
+    with pytest.raises(PtogenError) as error:
+        output.write(tmp_path / "out", [replace(own, files={**own.files, **inside})], force=True)
+    assert codes(error) == ["PTG110"]
+
+
+def test_a_shared_file_of_a_run_that_was_cut_short_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output.write(tmp_path, [user("a5-x", "x", None)])
+    for step in range(5):
+        cut(step, "replace", monkeypatch)
+        with pytest.raises(Cut):
+            output.write(tmp_path, [user("a5-x", "x", TEXT)])
+            output.write(tmp_path, [user("a5-x", "x", None)])
+        monkeypatch.undo()
+        output.write(tmp_path, [user("a5-x", "x", None)])
+        assert not (tmp_path / "tests/common").exists(), step
+
+
+def test_never_through_a_link_in_the_place_of_a_shared_file(tmp_path: Path) -> None:
+    (tmp_path / "out/tests").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out/tests/common").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(PtogenError) as error:
+        output.write(tmp_path / "out", [user("a5-x", "x", TEXT)], force=True)
+    assert codes(error) == ["PTG112"]
+    assert not list((tmp_path / "elsewhere").iterdir())
