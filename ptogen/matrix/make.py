@@ -15,8 +15,7 @@ from ptogen.matrix.sound import sound_plans
 from ptogen.matrix.suites import SuiteRows
 from ptogen.output import MANIFESTS, UNCHANGED, Manifest, digest_of
 from ptogen.register import Entry, guard
-from ptogen.render.environment import template_digest
-from ptogen.render.facts import content_digest
+from ptogen.render.facts import content_digest, sources_digest
 from ptogen.render.st import render_all
 from ptogen.render.suite import RenderedSuite
 from ptogen.spec.matrix import Matrix
@@ -117,7 +116,8 @@ def left(rows: SuiteRows, matrix: Matrix, options: Options) -> Done | None:
         manifest = Manifest.parse(rows.key, text)
     except (OSError, ValueError):
         return None
-    if manifest.suite.get("spec") != content_digest(suite) or manifest.suite.get("templates") != template_digest("st"):
+    contents = (content_digest(suite), sources_digest(suite, "st"))
+    if (manifest.suite.get("spec"), manifest.suite.get("templates")) != contents:
         return None
     files = {**manifest.all_files, record: digest_of(text)}
     if manifest.directory != suite.directory or not unchanged(out, files):

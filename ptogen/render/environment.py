@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 from pathlib import Path
@@ -10,6 +11,7 @@ import jinja2
 
 PACKAGE = Path(__file__).resolve().parent.parent
 GOLDEN = PACKAGE / "golden"
+GOLDEN_PACKAGE = "ptogen.golden."
 
 
 @functools.cache
@@ -34,11 +36,27 @@ def environment() -> jinja2.Environment:
 
 
 @functools.cache
-def template_digest(folder: str = "st") -> str:
-    """SHA-256 of the names and texts that a target renders from: its templates and, for an ST, the golden sources."""
+def golden_modules(module: str) -> tuple[str, ...]:
+    """A module of ``ptogen.golden`` and those that it imports from there, by name."""
+    names = {module}
+    tree = ast.parse((GOLDEN / f"{module}.py").read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(GOLDEN_PACKAGE):
+            names.update(golden_modules((node.module or "").removeprefix(GOLDEN_PACKAGE)))
+    return tuple(sorted(names))
+
+
+@functools.cache
+def template_digest(folder: str, golden: str | None = None) -> str:
+    """SHA-256 of the names and texts that a suite is rendered from.
+
+    Args:
+        folder: of its target's templates.
+        golden: the golden module that its gen_data.py holds, with those that it imports; None: there is none.
+    """
     sources = [(f"{folder}/{path.name}", path) for path in (template_root() / folder).glob("*.j2")]
-    if folder == "st":
-        sources += [(f"golden/{path.name}", path) for path in GOLDEN.glob("*.py")]
+    if golden is not None:
+        sources += [(f"golden/{name}.py", GOLDEN / f"{name}.py") for name in golden_modules(golden)]
     digest = hashlib.sha256()
     for name, path in sorted(sources):
         # Line ends are no part of a source: a checkout may have changed them.

@@ -29,7 +29,7 @@ def facts(suite: Suite, templates: str, digest: str | None = None) -> dict[str, 
         "test_suite": suite.test_suite,
         "ub_bytes": suite.ub_bytes,
         "spec": digest or content_digest(suite),
-        "templates": template_digest(templates),
+        "templates": sources_digest(suite, templates),
         "cases": [
             {
                 "name": case.name,
@@ -40,6 +40,11 @@ def facts(suite: Suite, templates: str, digest: str | None = None) -> dict[str, 
             for case in suite.cases
         ],
     }
+
+
+def sources_digest(suite: Suite, templates: str) -> str:
+    """SHA-256 of the texts that this suite is rendered from, and of no others; ``templates`` is its folder of them."""
+    return template_digest(templates, suite.op.golden_module if templates == "st" else None)
 
 
 def single_file(suite: Suite, target: str, suffix: str, text: str, **more: Any) -> RenderedSuite:

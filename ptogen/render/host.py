@@ -14,12 +14,11 @@ from typing import Any
 
 from ptogen.ops.base import Role, Tensor
 from ptogen.plan.model import KernelPlan
-from ptogen.render.environment import GOLDEN, environment
+from ptogen.render.environment import GOLDEN, GOLDEN_PACKAGE, environment
 from ptogen.render.kernel import Kernel
 from ptogen.spec.model import Suite
 
 LINE = 120
-GOLDEN_PACKAGE = "ptogen.golden."
 CODING = re.compile(r"coding[:=]")
 """What makes a comment in the first two lines a declaration of the encoding (PEP 263)."""
 

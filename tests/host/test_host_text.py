@@ -41,12 +41,35 @@ def test_template_digest_covers_names_and_texts(tmp_path: pathlib.Path, monkeypa
     shutil.copytree(environment.template_root() / "st", st)
     digest = environment.template_digest.__wrapped__
     monkeypatch.setattr(environment, "template_root", lambda: tmp_path)
-    first = digest()
-    assert re.fullmatch("[0-9a-f]{64}", first) and digest() == first == environment.template_digest()
+    first = digest("st", "sort32")
+    assert re.fullmatch("[0-9a-f]{64}", first)
+    assert digest("st", "sort32") == first == environment.template_digest("st", "sort32")
     (st / "main.cpp.j2").rename(st / "other.cpp.j2")
-    second = digest()
+    second = digest("st", "sort32")
     (st / "other.cpp.j2").write_text("x")
-    assert len({first, second, digest()}) == 3
+    assert len({first, second, digest("st", "sort32")}) == 3
+
+
+def test_template_digest_covers_the_goldens_of_its_suite_only(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(environment.GOLDEN, tmp_path / "golden")
+    monkeypatch.setattr(environment, "GOLDEN", tmp_path / "golden")
+    digest, modules = environment.template_digest.__wrapped__, environment.golden_modules
+    modules.cache_clear()
+    try:
+        assert modules("sort32") == ("data", "sort32")
+        before = {name: digest("st", name) for name in ("sort32", "part", None)}
+        assert len(set(before.values())) == 3
+        (tmp_path / "golden" / "new.py").write_text("from ptogen.golden.part import storage\n")
+        assert {name: digest("st", name) for name in before} == before
+        for module, changed in (("part", {"part"}), ("data", {"part", "sort32"})):
+            before = {name: digest("st", name) for name in before}
+            with open(tmp_path / "golden" / f"{module}.py", "a") as file:
+                file.write("# more\n")
+            assert {name for name in before if digest("st", name) != before[name]} == changed
+    finally:
+        modules.cache_clear()
 
 
 def test_templates_of_an_installed_package_come_first(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
