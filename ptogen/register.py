@@ -14,6 +14,8 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 from ptogen import output
@@ -26,6 +28,12 @@ LIST = "ALL_TESTCASES"
 
 VERSIONS = {"a2a3": "a3", "a5": "a5", "kirin9030": "kirin9030"}
 """``-v`` of the runner, where the script must call every test (tests/validate_op_coverage.py, VERSION_PATHS)."""
+
+HEADED = ("tests/cpu/st/testcase/CMakeLists.txt", "tests/npu/a2a3/src/st/testcase/CMakeLists.txt", "CMakeLists.txt")
+"""Files of a checkout that begin as all its sources have to: one of the first that is there says how."""
+
+Insertion = tuple[int, str]
+"""Where a line goes in a text, and the line."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +82,28 @@ def guard(checkout: Path, entries: Iterable[Entry]) -> None:
         raise PtogenError(dict.fromkeys(faults))
 
 
+def license_header(checkout: Path) -> str | None:
+    """The licence text on top of a checkout's own sources, without comment marks; None where they have none."""
+    for file in HEADED:
+        try:
+            lines = _text(checkout / file).splitlines()
+        except OSError:
+            continue
+        comment = list(takewhile(lambda line: line.startswith("#"), lines))
+        text = "\n".join(line.lstrip("#").strip() for line in comment if line.strip("#-= \t")).strip()
+        if "copyright" in text.lower():
+            return text
+    return None
+
+
 def register(checkout: Path, entries: Sequence[Entry], *, dry_run: bool = False) -> list[str]:
     """Adds what is missing of the lines that name the suites; the files that this changes, or would change."""
-    added: dict[str, list[Callable[[str], str | None]]] = {}
+    added: dict[str, list[Callable[[str], Insertion | None]]] = {}
     for entry in entries:
-        added.setdefault(entry.list_file, []).append(lambda text, name=entry.name: _list_line(text, name))
+        added.setdefault(entry.list_file, []).append(partial(_list_line, name=entry.name))
         if entry.platform in VERSIONS and (checkout / SCRIPT).is_file() and not _link(checkout, SCRIPT):
-            version = VERSIONS[entry.platform]
-            added.setdefault(SCRIPT, []).append(lambda text, v=version, name=entry.name: _call(text, v, name))
+            call = partial(_call, version=VERSIONS[entry.platform], name=entry.name)
+            added.setdefault(SCRIPT, []).append(call)
     record = _read(checkout)
     texts: dict[str, str] = {}
     for file, steps in added.items():
@@ -90,10 +112,11 @@ def register(checkout: Path, entries: Sequence[Entry], *, dry_run: bool = False)
             place = step(text)
             if place is None:
                 continue
-            at, _, line = place.partition("\0")
-            text = text[: int(at)] + line + text[int(at) :]
-            texts[file] = text
+            at, line = place
             record.setdefault(file, []).append(line)
+            if "\r\n" in text:
+                line = line.replace("\n", "\r\n")
+            text = texts[file] = text[:at] + line + text[at:]
     if texts and not dry_run:
         _write(checkout / RECORD, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
         for file, text in texts.items():
@@ -145,11 +168,10 @@ def _unregister(checkout: Path, record: dict[str, list[str]], manifests: Sequenc
 
 
 def _without(text: str, line: str) -> str:
-    """The text without the last place where the line stands as a whole."""
-    start = text.rfind(line)
-    while start > 0 and line[0] != "\n" and text[start - 1] != "\n":
-        start = text.rfind(line, 0, start)
-    return text if start < 0 else text[:start] + text[start + len(line) :]
+    """The text without the last place where the line stands as a whole, whatever its line ends have become."""
+    whole = r"\r?\n".join(map(re.escape, line.split("\n")))
+    places = list(re.finditer(whole if line[0] == "\n" else rf"^{whole}", text, re.MULTILINE))
+    return text[: places[-1].start()] + text[places[-1].end() :] if places else text
 
 
 def _entry(manifest: Manifest) -> Entry:
@@ -158,11 +180,11 @@ def _entry(manifest: Manifest) -> Entry:
 
 def _names(file: str, line: str, entries: Sequence[Entry]) -> bool:
     if file == SCRIPT:
-        return any(line.rstrip().endswith(f"-v {VERSIONS.get(entry.platform)} -t {entry.name}") for entry in entries)
+        return any(line.split()[-4:] == ["-v", VERSIONS.get(entry.platform), "-t", entry.name] for entry in entries)
     return any(file == entry.list_file and line.strip() == entry.name for entry in entries)
 
 
-# The two kinds of lines: each is said as its place in the text and the line itself, or None where it is there.
+# The two kinds of lines; None where one is there already.
 
 
 def _list_end(text: str) -> tuple[int, list[str], str] | None:
@@ -186,30 +208,44 @@ def _list_end(text: str) -> tuple[int, list[str], str] | None:
     return None
 
 
-def _list_line(text: str, name: str) -> str | None:
+def _list_line(text: str, name: str) -> Insertion | None:
     found = _list_end(text)
     if found is None or name in found[1]:
         return None
     end, _, indent = found
     start = text.rfind("\n", 0, end) + 1
     if text[start:end].strip():
-        return f"{end}\0\n{indent}{name}\n"
-    return f"{start}\0{indent}{name}\n"
+        return end, f"\n{indent}{name}\n"
+    return start, f"{indent}{name}\n"
 
 
-def _call(text: str, version: str, name: str) -> str | None:
-    """Behind the last call of a whole test on this platform, and made like it."""
-    calls = rf"^([ \t]*python3 tests/script/run_st\.py[^\n]*?-v\s+{version}\s+-t )(\S+)[ \t]*$"
-    last = None
-    for match in re.finditer(calls, text, re.MULTILINE):
-        if match[2] == name:
-            return None
-        if not match[2].startswith("comm/"):
-            last = match
-    if last is None or re.search(rf"-v\s+{version}\s+-t\s+{re.escape(name)}(\s|$)", text):
+def _call(text: str, version: str, name: str) -> Insertion | None:
+    """Behind the last call of a whole test on this platform, and made like it.
+
+    Where there is one, that is a call which no condition on auto mode surrounds: such a block holds the tests that do
+    not compile in auto mode, and a suite of ptogen does.
+    """
+    if re.search(rf"-v\s+{version}\s+-t\s+{re.escape(name)}(\s|$)", text):
         return None
-    end = last.end() + text[last.end() :].startswith("\n")
-    return f"{end}\0{last[1]}{name}\n"
+    call = re.compile(rf"([ \t]*python3 tests/script/run_st\.py[^\n]*?-v\s+{version}\s+-t )(?!comm/)\S+[ \t]*\r?$")
+    found: dict[bool, tuple[int, str]] = {}
+    end, conditions = 0, [""]
+    for line in text.splitlines(keepends=True):
+        end += len(line)
+        word = (line.split() or [""])[0]
+        if word == "if" and not re.search(r"\bfi\s*$", line):
+            conditions.append(line)
+        elif word in ("elif", "else"):
+            conditions[-1] = line
+        elif word == "fi" and len(conditions) > 1:
+            conditions.pop()
+        elif match := call.match(line.removesuffix("\n")):
+            found[any("AUTO_MODE" in condition for condition in conditions)] = end, match[1]
+    if not found:
+        return None
+    place, beginning = found.get(False) or found[True]
+    line = f"{beginning}{name}\n"
+    return (place, line) if text[:place].endswith("\n") else (place, f"\n{line}")
 
 
 # Files

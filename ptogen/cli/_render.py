@@ -131,10 +131,12 @@ def _place(suite: Suite) -> Position:
 LICENSE_BYTES = 65_536
 
 
-def read_license_header(path: Path | None) -> str | None:
-    """The text of ``--license-header``."""
+def read_license_header(path: Path | None, checkout: Path | None = None) -> str | None:
+    """The text of ``--license-header``; without one that of the checkout that the suites go into, if any."""
     if path is None:
-        return None
+        from ptogen.register import license_header
+
+        return license_header(checkout) if checkout else None
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read(LICENSE_BYTES + 1)

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     "--license-header",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Put the text of FILE on top of every file.",
+    help="Put the text of FILE on top of every file; default with --into: what the checkout's own files begin with.",
 )
 @ub_bytes_option
 @format_option
@@ -101,7 +101,7 @@ def kernel(
         keys = {f"{suite.platform.name}-{suite.name}" for suite in loaded}
         take_out(remove, lambda manifest: manifest.key in keys, looking, format_)
         return
-    header = read_license_header(license_header)
+    header = read_license_header(license_header, into)
     suites = render_specs(specs, ub_bytes=ub_bytes, license_header=header, target=target, level=level)
     if into:
         out = into

@@ -79,7 +79,7 @@ def _shard(_ctx: click.Context, _param: click.Parameter, value: str | None) -> t
     "--license-header",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Put the text of FILE on top of every file.",
+    help="Put the text of FILE on top of every file; default with --into: what the checkout's own files begin with.",
 )
 @ub_bytes_option
 @format_option
@@ -128,7 +128,7 @@ def matrix(
         take_out(remove, lambda manifest: manifest.suite.get("matrix") in stems, dry_run or diff or check, format_)
         return
     looking = dry_run or diff or check
-    header = read_license_header(license_header)
+    header = read_license_header(license_header, into)
     options = Options(into or out, ub_bytes, header, looking, diff, force or check, into is not None)
     choose = _choose(select, shard)
     part = "-shard-{}-of-{}".format(*shard) if shard and not select else ""

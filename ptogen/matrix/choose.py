@@ -13,6 +13,7 @@ from ptogen.matrix.suites import SuiteRows
 from ptogen.ops import catalogue
 from ptogen.spec.expression import ExpressionError, parse
 from ptogen.spec.matrix import fields_of, words_of
+from ptogen.spec.model import test_suite_of
 
 GLOB = re.compile(r"[\w*?.!\[\]-]+")
 
@@ -54,7 +55,7 @@ def by_name(text: str) -> Choose:
 
 def _by_glob(glob: str) -> Choose:
     def choose(rows: SuiteRows) -> SuiteRows | None:
-        prefixes = ("", f"{rows.key}.", f"{rows.name.upper()}Test.")
+        prefixes = ("", f"{rows.key}.", f"{test_suite_of(rows.name)}.")
         kept = tuple(row for row in rows.rows if any(fnmatchcase(prefix + row.name, glob) for prefix in prefixes))
         return SuiteRows(rows.group, rows.name, kept) if kept else None
 

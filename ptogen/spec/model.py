@@ -29,6 +29,15 @@ class Marks:
         return self.values.get(path, Position(self.file, 1, 1))
 
 
+def test_suite_of(name: str) -> str:
+    """The GoogleTest suite of the suite ``name``.
+
+    GoogleTest forbids underscores in it (its FAQ: "Why should test suite names and test names not contain
+    underscore?"). A small x among the capitals in the place of each keeps apart what differs in nothing else.
+    """
+    return f"{name.upper().replace('_', 'x')}Test"
+
+
 @dataclass(frozen=True)
 class Suite:
     """The cases that become one ST directory on one platform.
@@ -58,7 +67,7 @@ class Suite:
     @property
     def test_suite(self) -> str:
         """Name of the GoogleTest suite; data directories are ``<test_suite>.<case>``."""
-        return f"{self.name.upper()}Test"
+        return test_suite_of(self.name)
 
     @property
     def directory(self) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptogen.cli import main
-from ptogen.register import Entry, guard, register, withdraw
+from ptogen.register import Entry, guard, license_header, register, withdraw
 
 MATRIX = """matrix:
   op: tsort32
@@ -136,6 +136,95 @@ def test_prune_takes_names_off_the_lists(checkout: Path, files: tuple[str, str])
     assert "tsort32_2" not in (checkout / "tests/run_st.sh").read_text()
     assert main(["matrix", str(matrix), "--remove", str(checkout)]) == 0
     assert state(checkout) == before
+
+
+def test_files_begin_as_the_checkout_demands(checkout: Path, files: tuple[str, str], tmp_path: Path) -> None:
+    rule = "# " + "-" * 78
+    lines = ["Copyright (c) 2025 Somebody.", "This program is free; see LICENSE."]
+    place = checkout / "tests/cpu/st/testcase/CMakeLists.txt"
+    place.write_text("\n".join([rule, *(f"# {line}" for line in lines), rule, "", "# The list", place.read_text()]))
+    before = state(checkout)
+    assert license_header(checkout) == "\n".join(lines)
+    assert main(["kernel", files[1], "--into", str(checkout)]) == 0
+    assert main(["matrix", files[0], "--into", str(checkout), "-j", "1"]) == 0
+    for name in ("mine", "tsort32_1"):
+        folder = checkout / NPU.format("a2a3") / name
+        for mark, file in (("//", "main.cpp"), ("//", f"{name}_kernel.cpp"), ("#", "CMakeLists.txt")):
+            assert (folder / file).read_text().startswith("".join(f"{mark} {line}\n" for line in lines)), file
+        assert "\n".join(f"# {line}" for line in lines) in (folder / "gen_data.py").read_text()
+    own = tmp_path / "own.txt"
+    own.write_text("Copyright (c) mine\n")
+    assert main(["kernel", files[1], "--into", str(checkout), "--license-header", str(own)]) == 0
+    assert (checkout / NPU.format("a2a3") / "mine/main.cpp").read_text().startswith("// Copyright (c) mine\n")
+    assert main(["clean", str(checkout)]) == 0
+    assert state(checkout) == before
+
+
+def test_a_checkout_without_a_licence_demands_none(checkout: Path, tmp_path: Path) -> None:
+    assert license_header(checkout) is None
+    assert license_header(tmp_path / "none") is None
+
+
+BLOCKS = """if [ "$ENABLE_A3" = "true" ]; then
+  if [ "$ENABLE_ALL" = "true" ]; then
+    python3 tests/script/run_st.py $ARGS -w -v a3 -t tadd
+    if [ -z "$ST_PART" ]; then echo part; fi
+    python3 tests/script/run_st.py $ARGS -w -v a3 -t tsub
+    if [ "$IS_AUTO_MODE" = "false" ]; then
+      if [ -z "$ST_PART" ]; then
+        python3 tests/script/run_st.py $ARGS -w -v a3 -t tcvt
+      fi
+      python3 tests/script/run_st.py $ARGS -w -v a3 -t ttri
+    fi
+  fi
+fi
+if [ "$IS_AUTO_MODE" = "false" ]; then
+  python3 tests/script/run_st.py $ARGS -w -v a5 -t tadd
+fi"""
+
+
+def test_auto_mode_runs_a_suite_too(checkout: Path, files: tuple[str, str]) -> None:
+    script = checkout / "tests/run_st.sh"
+    script.write_text(BLOCKS)
+    assert main(["matrix", files[0], "--into", str(checkout), "-j", "1"]) == 0
+    lines = script.read_text().splitlines()
+    place = lines.index("    python3 tests/script/run_st.py $ARGS -w -v a3 -t tsub")
+    assert lines[place + 1 : place + 4] == [
+        "    python3 tests/script/run_st.py $ARGS -w -v a3 -t tsort32_1",
+        "    python3 tests/script/run_st.py $ARGS -w -v a3 -t tsort32_2",
+        '    if [ "$IS_AUTO_MODE" = "false" ]; then',
+    ]
+    assert lines[-2:] == ["  python3 tests/script/run_st.py $ARGS -w -v a5 -t tsort32_2", "fi"], (
+        "where there is no other"
+    )
+    assert main(["matrix", files[0], "--remove", str(checkout)]) == 0
+    assert script.read_text() == BLOCKS
+    script.write_text(BLOCKS.rpartition("\n")[0])  # its last line has no end
+    assert main(["matrix", files[0], "--into", str(checkout), "-j", "1"]) == 0
+    beginning = "  python3 tests/script/run_st.py $ARGS -w -v a5 -t "
+    assert script.read_text().splitlines()[-3:] == [f"{beginning}{name}" for name in ("tadd", "tsort32_1", "tsort32_2")]
+    assert main(["matrix", files[0], "--remove", str(checkout)]) == 0
+    assert script.read_text() == BLOCKS.rpartition("\n")[0]
+
+
+@pytest.mark.parametrize(("before", "after"), [(b"\n", b"\r\n"), (b"\r\n", b"\n")])
+def test_a_checkout_with_other_line_ends(checkout: Path, files: tuple[str, str], before: bytes, after: bytes) -> None:
+    def ends(to: bytes) -> None:
+        for path in checkout.rglob("*"):
+            if path.is_file():
+                path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", to))
+
+    ends(after)
+    whole = state(checkout)
+    ends(before)
+    assert main(["kernel", files[1], "--into", str(checkout)]) == 0
+    for file in ("tests/run_st.sh", f"{NPU.format('a2a3')}/CMakeLists.txt"):
+        data = (checkout / file).read_bytes()
+        assert data.count(b"\n") == data.count(before) and (before != b"\n" or b"\r" not in data)
+    ends(after)
+    assert main(["kernel", files[1], "--into", str(checkout), "--check"]) == 0
+    assert main(["kernel", files[1], "--remove", str(checkout)]) == 0
+    assert state(checkout) == whole
 
 
 def test_looking_changes_nothing(checkout: Path, files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,6 +65,13 @@ def test_a_single_case_at_the_top():
     assert suite.position(0, "rows") == Position("spec.yaml", 4, 7)
 
 
+def test_a_googletest_suite_has_no_underscore():
+    names = ("tsort32", "tsort32_1", "tsort3_21", "tsort321", "half_part", "halfpart", "half_", "a__b", "a_b")
+    suites = [load_text(HEAD + CASE + f"name: {name}\n", "spec.yaml", ops=OPS)[0].test_suite for name in names]
+    assert suites[:2] == ["TSORT32Test", "TSORT32x1Test"]
+    assert len(set(suites)) == len(names) and all(suite.isidentifier() and "_" not in suite for suite in suites)
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_line_ends_and_byte_order_mark(end):
     text = ("\ufeff" + HEAD + CASE).replace("\n", end)
