@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ptogen.check import check_suite
-from ptogen.plan import plan_suite
+from ptogen.plan.suite import plan_suite
 from ptogen.spec.load import load
 
 SPECS = Path(__file__).parent.parent / "specs" / "documents"

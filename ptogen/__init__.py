@@ -7,12 +7,12 @@ People who script find the functions of :mod:`ptogen.api` here. Each is imported
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ptogen.api import check, load, plan, render, run, write
+    from ptogen.api import check_plans, load, plan_suite, render_suite, run, write
     from ptogen.errors import PtogenError
 
 __version__ = "0.1.0"
 
-__all__ = ["PtogenError", "check", "load", "plan", "render", "run", "write"]
+__all__ = ["PtogenError", "check_plans", "load", "plan_suite", "render_suite", "run", "write"]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,10 +20,6 @@ def __getattr__(name: str) -> Any:
         from ptogen.errors import PtogenError
 
         return PtogenError
-    if name in ("check", "plan", "render"):
-        from importlib import import_module
-
-        return import_module(f"ptogen.{name}")  # packages that can be called
     if name in __all__:
         from ptogen import api
 

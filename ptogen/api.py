@@ -1,9 +1,9 @@
 """ptogen for people who script: five functions, each the next step of the one path.
 
     suites = ptogen.load("spec.yaml")
-    plans = ptogen.plan(suites[0])
-    ptogen.check(suites[0], plans)
-    rendered = ptogen.render(suites[0], plans)
+    plans = ptogen.plan_suite(suites[0])
+    ptogen.check_plans(suites[0], plans)
+    rendered = ptogen.render_suite(suites[0], plans)
     report = ptogen.run("spec.yaml")
 
 They raise :class:`ptogen.PtogenError` with every fault at once, and print nothing.
@@ -16,18 +16,18 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ptogen import check as _check
 from ptogen import output
+from ptogen.check import check_plan, check_suite
 from ptogen.check.finding import Finding
-from ptogen.plan import plan_suite
 from ptogen.plan.model import KernelPlan
+from ptogen.plan.suite import plan_suite
 from ptogen.render import st
 from ptogen.render.suite import RenderedSuite
 from ptogen.report.model import CheckReport
 from ptogen.spec import load as _load
 from ptogen.spec.model import Suite
 
-__all__ = ["check", "load", "plan", "render", "run", "write"]
+__all__ = ["check_plans", "load", "plan_suite", "render_suite", "run", "write"]
 
 
 def load(path: str | os.PathLike[str], *, ub_bytes: int | None = None) -> tuple[Suite, ...]:
@@ -43,21 +43,12 @@ def load(path: str | os.PathLike[str], *, ub_bytes: int | None = None) -> tuple[
     return _load(path, ub_bytes=ub_bytes)
 
 
-def plan(suite: Suite) -> tuple[KernelPlan, ...]:
-    """The plan of every case: tiles with addresses, and the program.
-
-    Raises:
-        PtogenError: every case that cannot be planned.
-    """
-    return plan_suite(suite)
+def check_plans(suite: Suite, plans: Sequence[KernelPlan]) -> list[Finding]:
+    """What the checkers object to in these plans; nothing in plans that :func:`plan_suite` has made."""
+    return [finding for one in plans for finding in check_plan(one, suite.platform)]
 
 
-def check(suite: Suite, plans: Sequence[KernelPlan]) -> list[Finding]:
-    """What the checkers object to in these plans; nothing in plans that :func:`plan` has made."""
-    return [finding for one in plans for finding in _check.check(one, suite.op, suite.platform)]
-
-
-def render(suite: Suite, plans: Sequence[KernelPlan], *, license_header: str | None = None) -> RenderedSuite:
+def render_suite(suite: Suite, plans: Sequence[KernelPlan], *, license_header: str | None = None) -> RenderedSuite:
     """The files of a suite as text, by path; :func:`write` puts them into a tree."""
     return st.render(suite, plans, license_header=license_header)
 
@@ -91,9 +82,9 @@ def run(
         return _run(Path(place), select, jobs, backend)
     rendered = []
     for suite in load(place):
-        plans = plan(suite)
-        _check.check_suite(suite, plans)
-        rendered.append(render(suite, plans))
+        plans = plan_suite(suite)
+        check_suite(suite, plans)
+        rendered.append(render_suite(suite, plans))
     with tempfile.TemporaryDirectory(prefix="ptogen-") as folder:
         write(folder, rendered)
         return _run(Path(folder), select, jobs, backend)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ptogen.ops.base import Defect
+from ptogen.ops.notes import Defect
 
 
 @dataclass(frozen=True)

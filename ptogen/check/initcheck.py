@@ -17,8 +17,8 @@ def initcheck(trace: Trace) -> list[Finding]:
     findings: dict[tuple[str, str], Finding] = {}
     for event in trace.events:
         # A tile that serves as tmp and as another operand holds what that one does: some forms leave tmp alone.
-        scratch = {tile for operand, tile in event.tiles if operand == "tmp"}
-        scratch -= {tile for operand, tile in event.tiles if operand != "tmp"}
+        scratch = {tile for operand, tile in event.tiles if operand in event.scratch}
+        scratch -= {tile for operand, tile in event.tiles if operand not in event.scratch}
         last = [touch for touch in event.touches if touch.writes and touch.defined and touch.name not in scratch]
         for touch in event.touches:
             covered = segments.of(touch)

@@ -108,7 +108,7 @@ def _alignment(trace: Trace, declared: bool) -> list[Finding]:
     for tile, (need, address, operand, event) in worst.items():
         row = "" if declared or address == trace.buffers[tile].start else "the second row of "
         message = f"{row}{tile} stands at {address:#x}, but operand {operand} of "
-        message += f"{event.label.split(' ', 1)[1]} needs a multiple of {need} B"
+        message += f"{event.words}{event.turn} needs a multiple of {need} B"
         hint = f"nearest: {address // need * need:#x} or {(address // need + 1) * need:#x}"
         hard = declared or address % UB_BLOCK_BYTES != 0
         if not hard:
@@ -152,7 +152,7 @@ def _sizes(trace: Trace, declared: bool) -> list[Finding]:
             place = event.place if event.position else ""
             if buffer:
                 needed, own = touch.region.end - buffer.start, buffer.bytes
-                step = event.label.split(",")[0] if declared else event.label
+                step = f"{event.place} {event.words}" if declared else event.label
                 message = f"{step} {verb} {needed:,} B of {buffer.name}, which has {own:,} B"
                 hint = f"give {buffer.name} {needed:,} B" if needed > own else None
                 severity = "error"
@@ -329,7 +329,7 @@ def _operands(trace: Trace, lost: dict[frozenset[str], Finding]) -> dict[frozens
             left, right = trace.buffers.get(one), trace.buffers.get(two)
             if left is None or right is None or left.start >= right.end or right.start >= left.end:
                 continue
-            scratch = any(operand == "tmp" for operand, name in event.tiles if name in pair)
+            scratch = any(operand in event.scratch for operand, name in event.tiles if name in pair)
             touched = _collide(event, one, two) and (scratch or not event.buffered)
             # At one address an instruction works in place: not in its own scratch, nor where it writes before it reads.
             if left.start == right.start and not (touched and (scratch or _destroys(event, pair))):

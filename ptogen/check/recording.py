@@ -13,11 +13,13 @@ from typing import Any
 from ptogen.check import roles, source
 from ptogen.check.finding import ByteRange, Finding
 from ptogen.check.trace import UB, Buffer, Event, Touch, Trace, touches_of
-from ptogen.dtypes import DTYPES
+from ptogen.dtypes import DTYPES, Dtype
 from ptogen.errors import Position
-from ptogen.ops.base import Access, Arg, Effects, Op, Region
+from ptogen.ops.base import Op
+from ptogen.ops.effects import Access, Effects
 from ptogen.ops.move import load_effects, store_effects
 from ptogen.platforms import Pipe, Platform
+from ptogen.tiles import Layout, Region, TileType
 
 VEC, MAT, ACC = 0, 1, 4
 """``TileType`` of ``pto/common/type.hpp``: Vec, Mat and Acc."""
@@ -79,8 +81,9 @@ class Memory:
 
 def cores(lines: Iterable[str]) -> tuple[list[Core], Memory]:
     """The recording, test by test and core by core."""
-    memory, found = Memory(), []
-    test, core, launch, launches = "", None, {}, 0
+    memory, found = Memory(), list[Core]()
+    test, core, launches = "", None, 0
+    launch: dict[str, Any] = {}
     for line in lines:
         try:
             data = json.loads(line)
@@ -109,7 +112,7 @@ def cores(lines: Iterable[str]) -> tuple[list[Core], Memory]:
 def _tensor_names(launch: dict[str, Any]) -> dict[int, str]:
     """The kernel's arguments as they are written, casts taken off, by the address they stand for."""
     words = source._split(launch.get("kernel", ""))
-    names = {}
+    names: dict[int, str] = {}
     for word, address in zip(words, launch.get("args", ()), strict=False):
         if address is not None:
             plain = word.split("*)")[-1].split(">(")[-1].strip("() ")
@@ -145,7 +148,9 @@ class Reader:
 
     def trace(self, core: Core) -> tuple[Trace, list[Finding]]:
         """The trace, and what of it cannot be judged."""
-        self._core, self._buffers, self._tensors = core, {}, {}
+        self._core = core
+        self._buffers: dict[tuple[str, int, int], None] = {}
+        self._tensors: dict[str, int | None] = {}
         self._objects: dict[int, tuple[str, str]] = {}
         self._notes: dict[tuple[str, str], Finding] = {}
         self._last: Position | None = None
@@ -205,8 +210,8 @@ class Reader:
         events = [event]
         for one, two, number in roles.handshakes(line["n"], self.platform, line["a"]) if line["t"] == "op" else ():
             flag = (one, two, number)
-            events.append(Event(event.label, one, flag=flag, sets=True, position=event.position))
-            events.append(Event(event.label, two, flag=flag, waits=True, position=event.position))
+            events.append(Event(event.place, event.words, one, flag=flag, sets=True, position=event.position))
+            events.append(Event(event.place, event.words, two, flag=flag, waits=True, position=event.position))
         return events
 
     def _event(self, line: dict[str, Any]) -> Event | None:
@@ -218,11 +223,9 @@ class Reader:
         place = place.replace(" ", "_")
         if kind == "bar":
             if line["p"] == ALL:
-                return Event(
-                    f"{place} pipe_barrier(PIPE_ALL)", Pipe.S, barrier=True, everything=True, position=position
-                )
+                return Event(place, "pipe_barrier(PIPE_ALL)", Pipe.S, barrier=True, everything=True, position=position)
             pipe = PIPES.get(line["p"])
-            return Event(f"{place} pipe_barrier({pipe})", pipe, barrier=True, position=position) if pipe else None
+            return Event(place, f"pipe_barrier({pipe})", pipe, barrier=True, position=position) if pipe else None
         one, two = PIPES.get(line["s"]), PIPES.get(line["d"])
         if one is None or two is None:
             self._note(kind, position, place, "a flag of a pipe that is not followed")
@@ -230,7 +233,8 @@ class Reader:
         words = f"{kind}_flag({one}, {two}, EVENT_ID{line['e']})"
         sets = kind == "set"
         return Event(
-            f"{place} {words}",
+            place,
+            words,
             one if sets else two,
             flag=(one, two, line["e"]),
             sets=sets,
@@ -302,12 +306,14 @@ class Reader:
         touches += moved
         shown = ", ".join(texts) if any(texts) else ", ".join(names)
         return Event(
-            f"{place} {name}({shown})",
+            place,
+            f"{name}({shown})",
             found.pipe,
             tuple(touches),
             effects=found,
             tiles=tuple(tiles),
             origins=(*origins.items(), *_second_rows(found, dict(zip(names, (arg for arg, _ in pairs), strict=False)))),
+            scratch=tuple(operand for operand in names if operand in ("tmp", "scratch")),
             buffered=name in roles.BUFFERED and len(pairs) > 2 and self.platform.family != "cpu",
             position=position,
         )
@@ -316,13 +322,13 @@ class Reader:
         self, name: str, tiles: dict[str, dict[str, Any]], args: Sequence[dict[str, Any]], values: Sequence[Any]
     ) -> Effects:
         shapes = {operand: _tile(arg) for operand, arg in tiles.items()}
-        plain = all(shape.row_major and not shape.boxed for shape in shapes.values())
+        plain = all(shape.layout is Layout.ROW_MAJOR for shape in shapes.values())
         op = self.ops.get(name)
         if op is not None and plain and all(arg["d"] in DTYPES for arg in tiles.values()):
             try:
                 found = op.effects(
-                    self.platform,
-                    {operand: _arg(arg) for operand, arg in tiles.items()},
+                    self.platform.family,
+                    shapes,
                     _attributes(name, args, values),
                 )
                 # The simulator leaves tmp alone: a plan for it claims what an NPU does, a recording need not.
@@ -374,16 +380,18 @@ class Reader:
         operand, pipe = ("dst", Pipe.MTE2) if loads else ("src", Pipe.MTE3)
         shape, stride, size = list(gm["sh"]), list(gm["st"]), gm["s"]
         length, total, pitch = tile.valid_cols, tile.valid_rows, tile.cols
-        if not tile.row_major:
+        if tile.layout is Layout.COL_MAJOR:
             shape[3], shape[4], stride[3], stride[4] = shape[4], shape[3], stride[4], stride[3]
             length, total, pitch = tile.valid_rows, tile.valid_cols, tile.rows
         outer = shape[0] * shape[1] * shape[2]
+        fractal = tile.layout is Layout.FRACTAL
         packed = "MXType" in arg["d"] and "Lb1" in arg["d"]
-        if gm["lay"] != (ND if tile.row_major else DN) or tile.boxed or packed or min(shape) <= 0:
-            return Effects(pipe, (Access(operand, loads, tile.valid, sure=not (tile.boxed or packed)),)), self._gm(
+        if gm["lay"] != (ND if tile.layout is not Layout.COL_MAJOR else DN) or fractal or packed or min(shape) <= 0:
+            return Effects(pipe, (Access(operand, loads, tile.valid, sure=not (fractal or packed)),)), self._gm(
                 gm, not loads, [], sure=False
             )
-        defects, step = (), stride[3]
+        defects: tuple[str, ...] = ()
+        step = stride[3]
         if self.platform.family != "cpu":
             total = outer * shape[3]
         if self.platform.family == "a2a3":
@@ -393,14 +401,14 @@ class Reader:
                     f"{name} moves lines of {length} elements, the tensor's have {shape[4]}: "
                     f"the second line starts at element {step} of GM, not at {stride[3]}",
                 )
-        if tile.row_major:
-            one = replace(_arg(arg), valid_rows=total)
-            found = (load_effects if loads else store_effects)(self.platform, one)
+        if tile.layout is not Layout.COL_MAJOR:
+            one = replace(tile, valid_rows=total)
+            found = (load_effects if loads else store_effects)(self.platform.family, one)
             if loads and arg.get("pad") and self.platform.family != "cpu":
                 # What stands behind a line up to the next 32 bytes is the pad value (tload_common.hpp:58).
                 found = replace(found, accesses=tuple(replace(access, defined=True) for access in found.accesses))
         else:
-            found = Effects(pipe, (Access(operand, loads, Region(0, length * tile.size, total, pitch * tile.size)),))
+            found = Effects(pipe, (Access(operand, loads, Region(0, length * size, total, pitch * size)),))
         lines = [
             Region((a * stride[0] + b * stride[1] + c * stride[2]) * size, length * size, shape[3], step * size)
             for a in range(shape[0])
@@ -448,15 +456,12 @@ def _second_rows(effects: Effects, tiles: dict[str, dict[str, Any]]) -> Iterable
             yield operand, arg["at"] + arg["c"] * arg["s"]
 
 
-def _tile(arg: dict[str, Any]) -> roles.TileArg:
+def _tile(arg: dict[str, Any]) -> TileType:
     # Two int4b_t share a byte, although each counts as one where a row is as long as its tile.
     cols = arg["vc"] // 2 if "int4b_t" in arg["d"] else arg["vc"]
-    return roles.TileArg(arg["s"], arg["r"], arg["c"], arg["vr"], cols, bool(arg["row"]), bool(arg["box"]))
-
-
-def _arg(arg: dict[str, Any]) -> Arg:
-    dtype = DTYPES.get(arg["d"]) or DTYPES[{1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}[arg["s"]]]
-    return Arg(dtype, arg["r"], arg["c"], arg["vr"], arg["vc"])
+    dtype = DTYPES.get(arg["d"]) or Dtype(arg["d"], arg["s"], arg["d"])
+    layout = Layout.FRACTAL if arg["box"] else Layout.ROW_MAJOR if arg["row"] else Layout.COL_MAJOR
+    return TileType(dtype, arg["r"], arg["c"], arg["vr"], cols, layout=layout)
 
 
 def _attributes(name: str, args: Sequence[dict[str, Any]], values: Sequence[Any]) -> dict[str, int | bool]:
@@ -468,7 +473,7 @@ def _attributes(name: str, args: Sequence[dict[str, Any]], values: Sequence[Any]
     return {"block_len": next((arg["v"] for arg in args if arg["k"] == "num"), 0)}
 
 
-def _unknown(names: Sequence[str], tiles: Sequence[roles.TileArg]) -> Effects:
+def _unknown(names: Sequence[str], tiles: Sequence[TileType]) -> Effects:
     """An instruction of which nothing is known may write every tile."""
     return Effects(
         Pipe.V,

@@ -114,7 +114,9 @@ def replay(events: Sequence[Event]) -> Replay:
     held = (queue[heads[pipe]][1] for pipe, queue in queues.items() if heads[pipe] < len(queue))
     # What only stands behind a wait that is stuck is not stuck itself.
     stuck = tuple(
-        event for event in held if event.waits and len(waits.get(event.flag, ())) >= len(sets.get(event.flag, ()))
+        event
+        for event in held
+        if event.waits and event.flag and len(waits.get(event.flag, ())) >= len(sets.get(event.flag, ()))
     )
     unwaited = tuple(event for flag, done in sets.items() for event, _ in done[len(waits.get(flag, ())) :])
     return Replay(tuple(issued), stuck, unwaited, tuple(unsafe))

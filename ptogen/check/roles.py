@@ -14,12 +14,12 @@ the last three kinds the whole tile, but not for sure."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ptogen.ops.base import Access, Effects, Region
+from ptogen.ops.effects import Access, Effects
 from ptogen.platforms import UB_BLOCK_BYTES, Pipe, Platform
+from ptogen.tiles import Layout, TileType
 
 TABLE = """
 TADD TSUB TMUL TDIV TMAX TMIN TAND TOR TSHL TSHR TFMOD TSUBRELU TADDRELUCONV TSUBRELUCONV : dst+ src0 src1
@@ -140,44 +140,6 @@ pipe_barrier, on a5 it is nothing (``pto/npu/a2a3/TSync.hpp``, ``pto/npu/a5/TSyn
 repeat)."""
 
 
-@dataclass(frozen=True)
-class TileArg:
-    """A tile as an instruction gets it.
-
-    Attributes:
-        size: bytes of an element.
-        rows, cols: physical shape.
-        valid_rows, valid_cols: valid region.
-        row_major: otherwise columns follow one another.
-        boxed: whether a fractal layout hides where an element stands.
-    """
-
-    size: int
-    rows: int
-    cols: int
-    valid_rows: int
-    valid_cols: int
-    row_major: bool = True
-    boxed: bool = False
-
-    @property
-    def bytes(self) -> int:
-        return self.rows * self.cols * self.size
-
-    @property
-    def whole(self) -> Region:
-        return Region(0, self.bytes)
-
-    @property
-    def valid(self) -> Region:
-        """The bytes of the valid region; of a fractal tile all of them."""
-        if self.boxed:
-            return self.whole
-        if self.row_major:
-            return Region(0, self.valid_cols * self.size, self.valid_rows, self.cols * self.size)
-        return Region(0, self.valid_rows * self.size, self.valid_cols, self.rows * self.size)
-
-
 @cache
 def table() -> dict[str, dict[int, tuple[str, ...]]]:
     """The operands, marks included, by instruction and number of tiles."""
@@ -196,12 +158,12 @@ def operands(name: str, tiles: int) -> tuple[str, ...] | None:
     return tuple(operand.rstrip("+=~?!") for operand in form) if form is not None else None
 
 
-def effects(name: str, platform: Platform, tiles: Mapping[str, TileArg]) -> Effects:
+def effects(name: str, platform: Platform, tiles: Mapping[str, TileType]) -> Effects:
     """What an instruction of the table does; ``tiles`` in the order of its operands."""
     accesses = []
     for marked, tile in zip(table()[name][len(tiles)], tiles.values(), strict=True):
         operand, mark = marked.rstrip("+=~?!"), marked[-1]
-        sure = not tile.boxed
+        sure = tile.layout is not Layout.FRACTAL
         if mark == "~":
             accesses += [
                 Access(operand, True, tile.whole, defined=False, sure=False),
@@ -219,7 +181,13 @@ def effects(name: str, platform: Platform, tiles: Mapping[str, TileArg]) -> Effe
             accesses.append(Access(operand, False, tile.valid, sure=sure))
         if name in CLEARS.get(platform.family, ()) and operand == "dst":
             accesses[-1] = Access(operand, True, tile.valid, sure=sure)
-        if name == "TGATHER" and len(tiles) == 2 and tile.size == 8 and operand == "dst" and platform.family == "a5":
+        if (
+            name == "TGATHER"
+            and len(tiles) == 2
+            and tile.dtype.bytes == 8
+            and operand == "dst"
+            and platform.family == "a5"
+        ):
             # Rows of packed results follow one another, whatever the tile's own pitch (a5/TGather.hpp:279).
             accesses[-1] = Access(operand, True, tile.whole, sure=False)
     events, sure_events = _events(name, platform, tuple(tiles.values()))
@@ -234,7 +202,9 @@ def effects(name: str, platform: Platform, tiles: Mapping[str, TileArg]) -> Effe
     )
 
 
-def _events(name: str, platform: Platform, tiles: Sequence[TileArg]) -> tuple[tuple[tuple[Pipe, Pipe, int], ...], bool]:
+def _events(
+    name: str, platform: Platform, tiles: Sequence[TileType]
+) -> tuple[tuple[tuple[Pipe, Pipe, int], ...], bool]:
     """The flags that an instruction uses by itself, and whether it does in this form for sure.
 
     TCMPS and TGATHER use them only where a tile holds what they compare with (a2a3/TCmps.hpp:139, TGather.hpp:170,
@@ -245,7 +215,7 @@ def _events(name: str, platform: Platform, tiles: Sequence[TileArg]) -> tuple[tu
         form = {
             "TCMPS": len(tiles) == 3,
             "TGATHER": len(tiles) == 5,
-            "TCONCAT": len(tiles) == 3 and tiles[1].valid_cols * tiles[1].size % UB_BLOCK_BYTES != 0,
+            "TCONCAT": len(tiles) == 3 and tiles[1].valid_cols * tiles[1].dtype.bytes % UB_BLOCK_BYTES != 0,
         }
         if name in form and (name != "TCONCAT" or len(tiles) == 3):
             return (events, True) if form[name] else ((), False)
@@ -261,7 +231,7 @@ def handshakes(name: str, platform: Platform, args: Sequence[Mapping[str, Any]])
     return ()
 
 
-def _scratch(name: str, platform: Platform, tiles: Mapping[str, TileArg]) -> tuple[tuple[int, int], ...]:
+def _scratch(name: str, platform: Platform, tiles: Mapping[str, TileType]) -> tuple[tuple[int, int], ...]:
     """The form without tmp of a row expansion with a column-major src1 on a2a3 (a2a3/TRowExpandBinOp.hpp:208)."""
     one = tiles.get("src1")
     if (
@@ -269,7 +239,7 @@ def _scratch(name: str, platform: Platform, tiles: Mapping[str, TileArg]) -> tup
         and name.startswith("TROWEXPAND")
         and len(tiles) == 3
         and one is not None
-        and not one.row_major
+        and one.layout is Layout.COL_MAJOR
     ):
         return (OWN_SCRATCH,)
     return ()

@@ -12,46 +12,28 @@ from ptogen.platforms import Platform
 
 
 def synccheck(trace: Trace, replay: Replay, platform: Platform) -> list[Finding]:
-    """PTG421 to PTG424."""
-    findings = [
-        Finding(
-            "PTG422",
-            f"nothing ever sets the flag that {_flag(event)} waits for",
-            steps=(event.label,),
-            hint="add the set_flag",
-            positions=_positions(event),
-        )
-        for event in replay.stuck
-    ]
-    findings += [
-        Finding(
-            "PTG421",
-            f"{_flag(event)} is set and never waited for",
-            steps=(event.label,),
-            hint="add the wait_flag",
-            positions=_positions(event),
-        )
-        for event in replay.unwaited
-    ]
-    findings += [
-        Finding(
-            "PTG423",
-            f"{_flag(event)} is set again while the set before it may still be waiting to be taken",
-            steps=(earlier.label, event.label),
-            hint="use another event id, or let the waiting pipe signal back first",
-            positions=_positions(event, earlier),
-        )
-        for event, earlier in replay.unsafe
-    ]
-    return _one_a_place(findings) + _ids(trace.events, platform)
+    """PTG421 to PTG424; of each kind the first at the same places, whatever the turn of a loop."""
+    findings: dict[tuple[str, ...], Finding] = {}
 
+    def add(code: str, message: str, hint: str, *events: Event) -> None:
+        """The step that is at fault last."""
+        found = Finding(
+            code,
+            message,
+            steps=tuple(event.label for event in events),
+            hint=hint,
+            positions=_positions(*reversed(events)),
+        )
+        findings.setdefault((code, *(event.place for event in events)), found)
 
-def _one_a_place(findings: list[Finding]) -> list[Finding]:
-    """The first finding of each kind for the same steps of the source, whatever the turn of a loop."""
-    first: dict[tuple[str, ...], Finding] = {}
-    for finding in findings:
-        first.setdefault((finding.code, *(step.split(" ", 1)[0] for step in finding.steps)), finding)
-    return list(first.values())
+    for event in replay.stuck:
+        add("PTG422", f"nothing ever sets the flag that {_flag(event)} waits for", "add the set_flag", event)
+    for event in replay.unwaited:
+        add("PTG421", f"{_flag(event)} is set and never waited for", "add the wait_flag", event)
+    for event, earlier in replay.unsafe:
+        message = f"{_flag(event)} is set again while the set before it may still be waiting to be taken"
+        add("PTG423", message, "use another event id, or let the waiting pipe signal back first", earlier, event)
+    return [*findings.values(), *_ids(trace.events, platform)]
 
 
 def _positions(*events: Event) -> tuple[Position, ...]:

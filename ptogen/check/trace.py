@@ -5,15 +5,17 @@ It is made of a plan here and of a recording in :mod:`ptogen.check.recording`; n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from ptogen.check.finding import ByteRange
 from ptogen.check.shadow import Segments
 from ptogen.errors import Position
-from ptogen.ops.base import Access, Effects, Op, Region, Role
+from ptogen.ops.effects import Access, Effects
 from ptogen.ops.move import load_effects, store_effects
+from ptogen.ops.sizing import Role, Tensor
 from ptogen.plan.model import (
     Barrier,
     GmWindow,
@@ -21,16 +23,17 @@ from ptogen.plan.model import (
     KernelPlan,
     Load,
     Loop,
-    Program,
     SetFlag,
     Step,
     Store,
-    Tile,
+    Visitor,
     WaitFlag,
     Window,
     unroll,
+    walk,
 )
 from ptogen.platforms import Pipe, Platform
+from ptogen.tiles import Region, TileType
 
 UB = "UB"
 
@@ -63,19 +66,23 @@ class Event:
     """One issued step.
 
     Attributes:
-        label: the step in words, its place first.
+        place: its place in the program or in a source file, whatever the turn of a loop.
+        words: the step in words.
+        turn: the variables of the loops around it, such as ``, i=3``.
         pipe: the pipe whose queue it stands in: for a set the source, for a wait the destination.
         touches: bytes, in the order in which the step touches them.
         flag: (source, destination, event id) of a set or wait.
         sets, waits, barrier: which kind of synchronisation it is, if any.
         everything: of a barrier, whether it holds every pipe (PIPE_ALL); it then stands in PIPE_S.
         effects, tiles: of an instruction, load or store: what its header does, and the (operand, tile) it does that to.
+        scratch: the operands that are scratch.
         origins: absolute address of each operand.
         buffered: whether it writes dst only after it has read every source.
         position: where it stands in a source file, if it does.
     """
 
-    label: str
+    place: str
+    words: str
     pipe: Pipe
     touches: tuple[Touch, ...] = ()
     flag: tuple[Pipe, Pipe, int] | None = None
@@ -85,14 +92,16 @@ class Event:
     everything: bool = False
     effects: Effects | None = None
     tiles: tuple[tuple[str, str], ...] = ()
+    scratch: tuple[str, ...] = ()
     origins: tuple[tuple[str, int], ...] = field(default=())
     buffered: bool = False
     position: Position | None = None
+    turn: str = ""
 
     @property
-    def place(self) -> str:
-        """Its place in the program, whatever the turn of a loop."""
-        return self.label.split(" ", 1)[0]
+    def label(self) -> str:
+        """The step in words, its place first."""
+        return f"{self.place} {self.words}{self.turn}"
 
 
 @dataclass(frozen=True)
@@ -146,111 +155,150 @@ class Trace:
         return Segments(self.events)
 
 
-def trace(plan: KernelPlan, op: Op, platform: Platform) -> Trace:
+def trace(plan: KernelPlan, platform: Platform) -> Trace:
     """A run of the plan."""
-    whole = {
-        role: tuple(
-            Touch(
-                tensor.name,
-                tensor.name,
-                Region(0, tensor.valid_cols * tensor.dtype.bytes, tensor.valid_rows, tensor.cols * tensor.dtype.bytes),
-                writes=False,
-                defined=True,
-            )
+    reads, writes = (
+        tuple(
+            Touch(tensor.name, tensor.name, tensor.region(tensor.valid_rows, tensor.valid_cols), False, True)
             for tensor in plan.tensors
-            if tensor.role is role
+            if does(tensor.role)
         )
-        for role in (Role.IN, Role.OUT)
-    }
+        for does in (lambda role: role.reads, lambda role: role.writes)
+    )
     return Trace(
-        tuple(_events(plan, op, platform)),
+        tuple(_Events(plan, platform.family).run()),
         {tile.name: Buffer(tile.name, tile.offset, tile.end, tile.operand, tile.align) for tile in plan.tiles},
         {tensor.name: tensor.bytes for tensor in plan.tensors},
-        frozenset(tensor.name for tensor in plan.tensors if tensor.role is Role.IN),
-        whole[Role.OUT],
+        frozenset(tensor.name for tensor in plan.tensors if tensor.role.reads),
+        writes,
         plan.ub_bytes,
         plan.ub_bytes,
         plan.mode == "manual",
-        whole[Role.IN],
+        reads,
     )
 
 
-def instruction_effects(plan: KernelPlan, op: Op, platform: Platform) -> tuple[Effects, ...]:
-    """What each instruction of the plan does: all that a trace knows of the op, but for its name in the labels."""
-    tiles = {tile.name: tile for tile in plan.tiles}
-
-    def effects(program: Program) -> Iterator[Effects]:
-        for step in program:
-            if isinstance(step, Instruction):
-                yield _instruction_effects(step, tiles, op, platform)
-            elif isinstance(step, Loop):
-                yield from effects(step.body)
-
-    return tuple(effects(plan.program))
+def instruction_effects(plan: KernelPlan, family: str) -> tuple[Effects, ...]:
+    """What each instruction of the plan does: all that a trace knows of the ops, but for their names in the words."""
+    return tuple(_does(step, family) for step in walk(plan.program) if isinstance(step, Instruction))
 
 
-def _instruction_effects(step: Instruction, tiles: Mapping[str, Tile], op: Op, platform: Platform) -> Effects:
-    args = {name: window.arg(tiles[window.tile].dtype) for name, window in step.args}
-    return op.effects(platform, args, dict(step.attributes))
+def _does(step: Instruction, family: str) -> Effects:
+    return step.op.effects(family, dict(step.args), dict(step.attributes))
 
 
-def _events(plan: KernelPlan, op: Op, platform: Platform) -> list[Event]:
-    tiles = {tile.name: tile for tile in plan.tiles}
-    tensors = {tensor.name: tensor for tensor in plan.tensors}
-    effects_of: dict[int, Effects] = {}
-    words: dict[tuple[int, ...], str] = {}
-    events = []
+class Words(Visitor[str]):
+    """A step in the words of the ISA."""
 
-    def effects(step: Load | Store | Instruction) -> Effects:
-        if id(step) not in effects_of:
-            if isinstance(step, Instruction):
-                effects_of[id(step)] = _instruction_effects(step, tiles, op, platform)
-            else:
-                loads = isinstance(step, Load)
-                window, gm = (step.dst, step.src) if loads else (step.src, step.dst)
-                assert isinstance(window, Window) and isinstance(gm, GmWindow)
-                found = (load_effects if loads else store_effects)(platform, window.arg(tiles[window.tile].dtype))
-                effects_of[id(step)] = replace(found, defects=_unlike(window, gm, loads))
-        return effects_of[id(step)]
+    def load(self, step: Load) -> str:
+        return f"TLOAD({step.dst.tile})"
 
-    for step, variables, path in unroll(plan.program):
-        if path not in words:
-            words[path] = f"{'.'.join(str(place + 1) for place in path)} {describe(step, op)}"
-        label = words[path] + "".join([f", {name}={value}" for name, value in variables.items()])
-        if isinstance(step, (SetFlag, WaitFlag)):
-            flag = (step.src, step.dst, step.event)
-            sets = isinstance(step, SetFlag)
-            events.append(Event(label, step.src if sets else step.dst, flag=flag, sets=sets, waits=not sets))
-        elif isinstance(step, Barrier):
-            events.append(Event(label, step.pipe, barrier=True))
-        else:
-            assert isinstance(step, (Load, Store, Instruction))
-            windows = _windows(step)
-            origin = {}
-            for operand, window in windows:
-                tile = tiles[window.tile]
-                place = window.row.at(variables) * tile.cols + window.col.at(variables)
-                origin[operand] = tile.offset + place * tile.dtype.bytes
-            names = tuple((operand, window.tile) for operand, window in windows)
-            found = effects(step)
-            touches = touches_of(found, dict(names), origin)
-            if isinstance(step, (Load, Store)):
-                gm = step.src if isinstance(step, Load) else step.dst
-                assert isinstance(gm, GmWindow)
-                touches.append(_gm_touch(gm, tensors[gm.tensor], variables, isinstance(step, Store)))
-            events.append(
-                Event(label, found.pipe, tuple(touches), effects=found, tiles=names, origins=tuple(origin.items()))
-            )
-    return events
+    def store(self, step: Store) -> str:
+        return f"TSTORE({step.src.tile})"
+
+    def instruction(self, step: Instruction) -> str:
+        return f"{step.op.instruction}({', '.join(window.tile for _, window in step.args)})"
+
+    def set_flag(self, step: SetFlag) -> str:
+        return f"set_flag({step.src}, {step.dst}, EVENT_ID{step.event})"
+
+    def wait_flag(self, step: WaitFlag) -> str:
+        return f"wait_flag({step.src}, {step.dst}, EVENT_ID{step.event})"
+
+    def barrier(self, step: Barrier) -> str:
+        return f"pipe_barrier({step.pipe})"
+
+    def loop(self, step: Loop) -> str:
+        return f"loop of {step.count}"
 
 
-def _unlike(window: Window, gm: GmWindow, loads: bool) -> tuple[str, ...]:
-    """What goes wrong where a tile's valid region has another shape than the tensor's region: headers take the number
-    of lines from one and their length from the other (``pto/common/arch/memory/tload_common.hpp:54``)."""
-    if (window.valid_rows, window.valid_cols) == (gm.rows, gm.cols):
-        return ()
-    shapes = f"the valid region of {window.tile} has {window.valid_rows} x {window.valid_cols} elements"
-    return (f"{'TLOAD' if loads else 'TSTORE'}: {shapes}, that of the tensor {gm.tensor} {gm.rows} x {gm.cols}",)
+WORDS = Words()
+
+
+class _Events(Visitor[Event]):
+    """The steps of a plan as events, one for each time that one is issued."""
+
+    def __init__(self, plan: KernelPlan, family: str) -> None:
+        self.plan, self.family = plan, family
+        self.tiles = {tile.name: tile for tile in plan.tiles}
+        self.tensors = {tensor.name: tensor for tensor in plan.tensors}
+        self.variables: Mapping[str, int] = {}
+        self.place = self.words = ""
+        self._effects: dict[int, Effects] = {}
+
+    def run(self) -> Iterator[Event]:
+        words: dict[tuple[int, ...], tuple[str, str]] = {}
+        for step, variables, path in unroll(self.plan.program):
+            self.variables = variables
+            if path not in words:
+                words[path] = ".".join(str(place + 1) for place in path), WORDS.visit(step)
+            self.place, self.words = words[path]
+            yield self.visit(step)
+
+    def _event(self, pipe: Pipe, **more: Any) -> Event:
+        turn = "".join([f", {name}={value}" for name, value in self.variables.items()])
+        return Event(self.place, self.words, pipe, turn=turn, **more)
+
+    def set_flag(self, step: SetFlag) -> Event:
+        return self._event(step.src, flag=(step.src, step.dst, step.event), sets=True)
+
+    def wait_flag(self, step: WaitFlag) -> Event:
+        return self._event(step.dst, flag=(step.src, step.dst, step.event), waits=True)
+
+    def barrier(self, step: Barrier) -> Event:
+        return self._event(step.pipe, barrier=True)
+
+    def _once(self, step: Step, find: Callable[[], Effects]) -> Effects:
+        """What a step does, found out at its first turn."""
+        if id(step) not in self._effects:
+            self._effects[id(step)] = find()
+        return self._effects[id(step)]
+
+    def _data(self, step: Load | Store | Instruction, effects: Effects, gm: Sequence[Touch] = (), **more: Any) -> Event:
+        origins = {name: window.address(self.tiles[window.tile]).at(self.variables) for name, window in step.args}
+        names = tuple((operand, window.tile) for operand, window in step.args)
+        touches = (*touches_of(effects, dict(names), origins), *gm)
+        return self._event(
+            effects.pipe, touches=touches, effects=effects, tiles=names, origins=tuple(origins.items()), **more
+        )
+
+    def instruction(self, step: Instruction) -> Event:
+        scratch = tuple(name for name, _ in step.args if step.op.role(name) is Role.TMP)
+        return self._data(step, self._once(step, lambda: _does(step, self.family)), scratch=scratch)
+
+    def load(self, step: Load) -> Event:
+        return self._move(step, load_effects, "TLOAD", writes=False)
+
+    def store(self, step: Store) -> Event:
+        return self._move(step, store_effects, "TSTORE", writes=True)
+
+    def _move(self, step: Load | Store, effects: Callable[[str, TileType], Effects], name: str, writes: bool) -> Event:
+        tensor = self.tensors[step.gm.tensor]
+
+        def find() -> Effects:
+            return replace(effects(self.family, step.window), defects=_unlike(step.window, step.gm, tensor, name))
+
+        start = step.gm.offset(tensor).at(self.variables) * tensor.dtype.bytes
+        region = tensor.region(step.gm.rows, step.gm.cols).shifted(start)
+        return self._data(step, self._once(step, find), (Touch(tensor.name, tensor.name, region, writes, True),))
+
+
+def _unlike(window: Window, gm: GmWindow, tensor: Tensor, name: str) -> tuple[str, ...]:
+    """What goes wrong between a tile and a region of a tensor.
+
+    Headers take the number of lines from one and their length from the other
+    (``pto/common/arch/memory/tload_common.hpp:54``), and lines of a tile have to be lines of the tensor
+    (``a2a3/TLoad.hpp``, CheckStatic).
+    """
+    defects = []
+    if (window.valid_rows, window.valid_cols) != (gm.rows, gm.cols):
+        shapes = f"the valid region of {window.tile} has {window.valid_rows} x {window.valid_cols} elements"
+        defects.append(f"{name}: {shapes}, that of the tensor {gm.tensor} {gm.rows} x {gm.cols}")
+    if window.layout is not tensor.layout:
+        defects.append(f"{name}: {window.tile} is {window.layout}, the tensor {gm.tensor} is {tensor.layout}")
+    if window.dtype is not tensor.dtype:
+        defects.append(f"{name}: {window.tile} is of {window.dtype}, the tensor {gm.tensor} of {tensor.dtype}")
+    return tuple(defects)
 
 
 def touches_of(effects: Effects, names: Mapping[str, str], origins: Mapping[str, int]) -> list[Touch]:
@@ -261,35 +309,3 @@ def touches_of(effects: Effects, names: Mapping[str, str], origins: Mapping[str,
         return Touch(UB, names[access.operand], region, access.writes, access.defined, access.sure)
 
     return [touch(access) for access in effects.accesses if access.operand in names]
-
-
-def describe(step: Step, op: Op) -> str:
-    """The step in the words of the ISA."""
-    if isinstance(step, Load):
-        return f"TLOAD({step.dst.tile})"
-    if isinstance(step, Store):
-        return f"TSTORE({step.src.tile})"
-    if isinstance(step, Instruction):
-        return f"{op.instruction}({', '.join(window.tile for _, window in step.args)})"
-    if isinstance(step, SetFlag):
-        return f"set_flag({step.src}, {step.dst}, EVENT_ID{step.event})"
-    if isinstance(step, WaitFlag):
-        return f"wait_flag({step.src}, {step.dst}, EVENT_ID{step.event})"
-    if isinstance(step, Barrier):
-        return f"pipe_barrier({step.pipe})"
-    return f"loop of {step.count}"
-
-
-def _windows(step: Load | Store | Instruction) -> tuple[tuple[str, Window], ...]:
-    if isinstance(step, Load):
-        return (("dst", step.dst),)
-    if isinstance(step, Store):
-        return (("src", step.src),)
-    return step.args
-
-
-def _gm_touch(window: GmWindow, tensor, variables, writes: bool) -> Touch:
-    pitch = tensor.cols * tensor.dtype.bytes
-    start = window.row.at(variables) * pitch + window.col.at(variables) * tensor.dtype.bytes
-    region = Region(start, window.cols * tensor.dtype.bytes, window.rows, pitch)
-    return Touch(tensor.name, tensor.name, region, writes, True)

@@ -37,7 +37,7 @@ def load_specs(paths: Sequence[Path], ub_bytes: int | None = None) -> tuple[list
 def plan_suites(suites: Sequence[Suite]) -> tuple[list[tuple[Suite, tuple[KernelPlan, ...]]], list[Diagnostic]]:
     """The suites whose plans are sound, each with its plans, and the faults of the others."""
     from ptogen.check import check_suite
-    from ptogen.plan import plan_suite
+    from ptogen.plan.suite import plan_suite
 
     planned = []
     faults: list[Diagnostic] = []

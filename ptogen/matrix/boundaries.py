@@ -20,7 +20,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ptogen.ops.base import CaseFields, Op, Operand, Sizing
+from ptogen.graph.model import Graph
+from ptogen.ops.base import Op
+from ptogen.ops.case import CaseFields
+from ptogen.ops.sizing import Operand, Sizing
 from ptogen.plan.planner import fits
 from ptogen.platforms import Platform
 
@@ -35,7 +38,7 @@ def signature(op: Op, case: CaseFields, platform: Platform, mode: str, ub_bytes:
     if faults := op.rules(case, platform, mode, base):
         return tuple(sorted({(fault.code, fault.field) for fault in faults}))
     sizing = op.sizing(case, platform)
-    return _form(sizing), fits(sizing, mode, ub_bytes, case.ub)
+    return _form(sizing), fits(Graph.of(op), sizing, mode, ub_bytes, case.ub)
 
 
 def _form(sizing: Sizing) -> Hashable:

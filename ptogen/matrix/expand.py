@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from ptogen.errors import Diagnostic
+from ptogen.graph.model import Graph
 from ptogen.matrix.boundaries import Boundaries
 from ptogen.ops import catalogue
-from ptogen.ops.base import CaseFields, Op
+from ptogen.ops.base import Op
+from ptogen.ops.case import CaseFields
 from ptogen.plan.planner import fits
 from ptogen.platforms import PLATFORMS, Platform
 from ptogen.spec.case import NAME
@@ -202,7 +204,7 @@ class _Slice:
             self.result.rows.append(Row(name, text, fields.get("dtype", ""), self.filtered))
 
     def _fits(self, case: CaseFields) -> bool:
-        return fits(self.op.sizing(case, self.platform), self.mode, self.ub_bytes, case.ub)
+        return fits(Graph.of(self.op), self.op.sizing(case, self.platform), self.mode, self.ub_bytes, case.ub)
 
     def _drop(
         self, fields: Mapping[str, Any], at: str, code: str, message: str, hint: str | None = None, name: str = ""

@@ -12,17 +12,21 @@ the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from ptogen.check import check_suite
 from ptogen.check.trace import instruction_effects
 from ptogen.dtypes import Dtype
 from ptogen.errors import PtogenError
-from ptogen.ops.base import Effects, Tensor, align_up
-from ptogen.plan import plan_suite
-from ptogen.plan.model import Instruction, KernelPlan, Loop, Program
+from ptogen.graph.model import Graph
+from ptogen.ops.base import Op
+from ptogen.ops.effects import Effects
+from ptogen.ops.sizing import Sizing, Tensor, align_up
+from ptogen.plan.model import Instruction, KernelPlan, Program, Step, rewritten
+from ptogen.plan.suite import plan_suite
 from ptogen.spec.model import Suite
 
 _MOST = 2_048
@@ -50,7 +54,7 @@ class Question(NamedTuple):
     """What a case asks for: a form, and the names in it."""
 
     form: Form
-    op: str
+    graph: Graph
     dtypes: tuple[tuple[str, Dtype], ...]
     tensors: tuple[Tensor, ...]
 
@@ -58,13 +62,14 @@ class Question(NamedTuple):
     def names(self) -> tuple[str, ...]:
         """What it is called, to tell it from others of its form."""
         own = [tensor.record.name if tensor.record else tensor.dtype.name for tensor in self.tensors]
-        return (self.op, *(dtype.name for _, dtype in self.dtypes), *own)
+        return (self.graph.name, *(dtype.name for _, dtype in self.dtypes), *own)
 
 
 class Sound(NamedTuple):
     """A plan that was accepted, the names in it, and what its instructions do."""
 
     plan: KernelPlan
+    graph: Graph
     names: tuple[str, ...]
     effects: tuple[Effects, ...]
 
@@ -94,11 +99,19 @@ def sound_plans(suite: Suite) -> tuple[KernelPlan, ...]:
     for key, place in missing.items():
         plans[key] = _as_named(suite, questions, place)
     _named.update((key, plans[key]) for key in missing)
-    for known in (_known, _named):
-        for key in list(known)[: max(0, len(known) - _MOST)]:
-            del known[key]
-    own = {"platform": suite.platform.name, "ub_bytes": suite.ub_bytes}
-    return tuple(replace(plans[key], case=case.name or "", **own) for case, key in zip(suite.cases, keys, strict=True))
+    _forget(_known)
+    _forget(_named)
+    platform, room = suite.platform.name, suite.ub_bytes
+    return tuple(
+        replace(plans[key], case=case.name or "", platform=platform, ub_bytes=room)
+        for case, key in zip(suite.cases, keys, strict=True)
+    )
+
+
+def _forget(known: dict[Any, Any]) -> None:
+    """The oldest of what is too many."""
+    for key in list(known)[: max(0, len(known) - _MOST)]:
+        del known[key]
 
 
 def _has(form: Form, ub_bytes: int) -> bool:
@@ -117,8 +130,8 @@ def _learn(suite: Suite, questions: Sequence[Question], places: Sequence[int]) -
     plans = plan_suite(part)
     check_suite(part, plans)
     for place, plan in zip(places, plans, strict=True):
-        effects = instruction_effects(plan, suite.op, suite.platform)
-        _known[questions[place].form] = Sound(plan, questions[place].names, effects)
+        effects = instruction_effects(plan, suite.platform.family)
+        _known[questions[place].form] = Sound(plan, suite.graph, questions[place].names, effects)
 
 
 def _as_named(suite: Suite, questions: Sequence[Question], place: int) -> KernelPlan:
@@ -130,26 +143,24 @@ def _as_named(suite: Suite, questions: Sequence[Question], place: int) -> Kernel
     dtypes = dict(question.dtypes)
     plan = replace(
         known.plan,
-        op=question.op,
+        name=question.graph.name,
         tensors=question.tensors,
         tiles=tuple(replace(tile, dtype=dtypes[tile.operand]) for tile in known.plan.tiles),
-        program=_renamed(known.plan.program, question.op),
+        program=_renamed(known.plan.program, dict(zip(known.graph.ops, question.graph.ops, strict=True))),
     )
-    if instruction_effects(plan, suite.op, suite.platform) != known.effects:
+    if instruction_effects(plan, suite.platform.family) != known.effects:
         _learn(suite, questions, [place])
         return _known[question.form].plan
     return plan
 
 
-def _renamed(program: Program, op: str) -> Program:
-    return tuple(
-        replace(step, op=op)
-        if isinstance(step, Instruction)
-        else replace(step, body=_renamed(step.body, op))
-        if isinstance(step, Loop)
-        else step
-        for step in program
-    )
+def _renamed(program: Program, ops: Mapping[Op, Op]) -> Program:
+    """The program with each instruction's op exchanged for another."""
+
+    def change(step: Step) -> tuple[Step, ...]:
+        return (replace(step, op=ops[step.op]),) if isinstance(step, Instruction) else (step,)
+
+    return rewritten(program, change)
 
 
 def _serves(plan: KernelPlan, ub_bytes: int) -> bool:
@@ -166,23 +177,37 @@ def _serves(plan: KernelPlan, ub_bytes: int) -> bool:
 
 
 def _question(suite: Suite, place: int) -> Question:
-    case, platform = suite.cases[place], suite.platform
-    sizing, tensors = suite.op.sizing(case, platform), suite.op.tensors(case)
+    case, graph, platform = suite.cases[place], suite.graph, suite.platform
+    sizing, tensors = graph.sizing(case, platform), graph.tensors(case)
     form = Form(
         platform.family,
         platform.event_ids,
         suite.mode,
-        tuple(
-            (one.name, one.role, one.dtype.bytes, one.rows, one.cols, one.valid_rows, one.valid_cols, one.align)
-            + (one.tensor, one.scale)
-            for one in sizing.operands
-        ),
-        tuple((part.start, part.stop, part.args, part.pipe, part.attributes, part.events) for part in sizing.parts),
-        sizing.row_by_row,
-        sizing.apart,
-        tuple(
-            (one.name, one.dtype.bytes, one.rows, one.cols, one.valid_rows, one.valid_cols, one.role) for one in tensors
-        ),
+        len(graph.nodes),
+        _unnamed(sizing),
+        tuple(map(_unnamed_tensor, tensors)),
         None if case.ub is None else (tuple(sorted(case.ub.items())), suite.ub_bytes),
     )
-    return Question(form, suite.op.name, tuple((one.name, one.dtype) for one in sizing.operands), tensors)
+    return Question(form, graph, tuple((one.name, one.dtype) for one in sizing.operands), tensors)
+
+
+@cache
+def _sized(bytes: int) -> Dtype:
+    """An element type of which the size alone is known."""
+    return Dtype(f"{bytes} bytes", bytes, "")
+
+
+# Remembered, because the ops of a family and the platforms ask with the very same objects.
+
+
+@lru_cache(_MOST)
+def _unnamed(sizing: Sizing) -> Sizing:
+    """The sizing without the names of element types."""
+    return replace(sizing, operands=tuple(replace(one, dtype=_sized(one.dtype.bytes)) for one in sizing.operands))
+
+
+@lru_cache(_MOST)
+def _unnamed_tensor(tensor: Tensor) -> Tensor:
+    """The tensor without the names of element types."""
+    record = tensor.record and _sized(tensor.record.bytes)
+    return replace(tensor, dtype=_sized(tensor.dtype.bytes), record=record)

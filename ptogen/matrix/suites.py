@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ptogen.errors import Diagnostic, PtogenError
+from ptogen.graph.model import Graph
 from ptogen.matrix.expand import CHOSEN, DUPLICATE, Expanded, Group, Row, Slice, apart
 from ptogen.matrix.strategy import frozen, pairwise, sample
 from ptogen.ops import catalogue
@@ -40,7 +41,7 @@ class SuiteRows:
         path: Path = next(space.path for space in matrix.spaces if self.group.op in space.axes["op"].values)
         cases = tuple(op.Case.model_validate_json(row.text).model_copy(update={"name": row.name}) for row in self.rows)
         return Suite(
-            op=op,
+            graph=Graph.of(op),
             platform=platform,
             mode=self.group.mode,
             name=self.name,

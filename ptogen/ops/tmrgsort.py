@@ -10,29 +10,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ptogen.dtypes import DTYPES, FLOAT16, FLOAT32, UINT32, Dtype
-from ptogen.ops.base import (
-    Access,
-    Arg,
-    Assembly,
-    CaseFields,
-    Constant,
-    Effects,
-    Fault,
-    Op,
-    Operand,
-    OperandNote,
-    Part,
-    Region,
-    Rest,
-    Role,
-    Sizing,
-    Tensor,
-    align_up,
-    common_suffix,
-    data_faults,
-    pin_faults,
-)
+from ptogen.ops.assembly import Assembly, Constant
+from ptogen.ops.attributes import Bool, Int, Value
+from ptogen.ops.base import Op
+from ptogen.ops.case import CaseFields, Fault, common_suffix, data_faults, pin_faults
+from ptogen.ops.effects import Access, Effects
+from ptogen.ops.notes import OperandNote, Rest
+from ptogen.ops.record import Form, slots
+from ptogen.ops.sizing import Operand, Part, Role, Sizing, Tensor, align_up
 from ptogen.platforms import UB_BLOCK_BYTES, Pipe, Platform
+from ptogen.tiles import Region, TileType
 
 RECORD_BYTES = 8
 """A record: the value, padded to 4 bytes, and its index (ISA page TMRGSORT, "value-index pairs")."""
@@ -55,6 +42,15 @@ A2A3_UB_SIZE = 196_608
 
 COUNTS_COLS = 8
 """Columns of the counts tile: 32 bytes of uint32."""
+
+BLOCK_LEN, EXHAUSTED, LISTS = Int("block_len"), Bool("exhausted"), Int("lists")
+"""Columns of a sorted block; whether the merge stops with a list; how many counts are stored."""
+
+SOURCES = ("src0 src1", "src0 src1 src2", "src0 src1 src2 src3")
+
+BUFFERED = frozenset({"a2a3", "a5"})
+"""The form with tmp writes dst from tmp after everything was read, so that dst may lie on a source
+(a2a3/TMrgSort.hpp:63, a5/TMrgSort.hpp:43); the simulator has no such step."""
 
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
@@ -138,7 +134,7 @@ class Tmrgsort(Op):
 
         def operand(name: str, role: Role, cols: int) -> Operand:
             tensor = None if role is Role.TMP else name
-            return Operand(name, role, dtype, 1, physical(cols, dtype), 1, cols, UB_BLOCK_BYTES, tensor, scale=0)
+            return Operand(dtype, 1, physical(cols, dtype), 1, cols, name, role, UB_BLOCK_BYTES, tensor, scale=0)
 
         sources = _sources(case)
         total = sum(sources.values())
@@ -156,20 +152,18 @@ class Tmrgsort(Op):
         if not case.exhausted:
             return Sizing((*inputs, dst, tmp), (merge,))
         number = len(sources)
-        counts = Operand("counts", Role.OUT, UINT32, 1, COUNTS_COLS, 1, number, UB_BLOCK_BYTES, "counts", scale=0)
+        counts = Operand(UINT32, 1, COUNTS_COLS, 1, number, "counts", Role.OUT, UB_BLOCK_BYTES, "counts", scale=0)
         store = Part(0, total, ("counts",), Pipe.S, (("lists", number),))
         return Sizing((*inputs, counts, dst, tmp), (merge, store))
 
-    def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
+    def effects(self, family: str, args: Mapping[str, TileType], attributes: Mapping[str, Value]) -> Effects:
         if "counts" in args:
             # Tile::SetValue: one element each (pto/common/pto_tile.hpp:1444).
-            return Effects(Pipe.S, (Access("counts", True, Region(0, attributes["lists"] * UINT32.bytes)),))
-        family = {"a2a3": _effects_a2a3, "a5": _effects_npu, "cpu": _effects_cpu}[platform.family]
-        return family(args, attributes)
+            return Effects(Pipe.S, (Access("counts", True, Region(0, LISTS.of(attributes) * UINT32.bytes)),))
+        does = {"a2a3": _effects_a2a3, "a5": _effects_npu, "cpu": _effects_cpu}[family]
+        return does(args, attributes)
 
-    def cpp(
-        self, tiles: Mapping[str, str], types: Mapping[str, str], attributes: Mapping[str, int | bool]
-    ) -> list[str]:
+    def cpp(self, tiles: Mapping[str, str], types: Mapping[str, str], attributes: Mapping[str, Value]) -> list[str]:
         """``exhausted`` cannot be deduced, so the multi variant names all its template arguments.
 
         Source: pto/common/pto_instr.hpp:847-889.
@@ -178,15 +172,15 @@ class Tmrgsort(Op):
             counts = tiles["counts"]
             values = [
                 f"{counts}.SetValue({list_}, executedNumList.mrgSortList{list_});"
-                for list_ in range(attributes["lists"])
+                for list_ in range(LISTS.of(attributes))
             ]
             # In auto mode the simulator gives a tile its memory in data(), which SetValue does not call. The cost model
             # has no memory at all.
             return ["#ifndef __COSTMODEL", f"(void){counts}.data();", *values, "#endif"]
         if "tmp" not in tiles:
-            return [f"{self.instruction}({tiles['dst']}, {tiles['src']}, {attributes['block_len']});"]
+            return [f"{self.instruction}({tiles['dst']}, {tiles['src']}, {BLOCK_LEN.cpp(BLOCK_LEN.of(attributes))});"]
         dst, *others = tiles.values()
-        arguments = ", ".join([*types.values(), "true" if attributes["exhausted"] else "false"])
+        arguments = ", ".join([*types.values(), EXHAUSTED.cpp(EXHAUSTED.of(attributes))])
         return [
             "MrgSortExecutedNumList executedNumList;",
             f"{self.instruction}<{arguments}>({dst}, executedNumList, {', '.join(others)});",
@@ -197,17 +191,18 @@ class Tmrgsort(Op):
         return replace(self, one_shape=True)
 
     def pto_as(
-        self, args: Mapping[str, Arg], attributes: Mapping[str, int | bool], platform: Platform
+        self, args: Mapping[str, TileType], attributes: Mapping[str, Value], platform: Platform
     ) -> Assembly | Fault:
         """tmp is the last of the ins. The executed counts are an operand that the assembler only reads."""
         if "tmp" not in args:
-            return Assembly(("src", Constant("block_len", str(attributes["block_len"]), "i32")), ("dst",))
-        if attributes["exhausted"]:
+            block = BLOCK_LEN.assembly(BLOCK_LEN.of(attributes))
+            return Assembly(("src", Constant("block_len", block, BLOCK_LEN.assembly_type)), ("dst",))
+        if EXHAUSTED.of(attributes):
             message = "PTO assembly has no text that stores the consumed counts"
             return Fault("PTG303", "exhausted", message, "leave `exhausted` out, or render `--target st`")
         sources = tuple(name for name in args if name.startswith("src"))
         executed = Constant("executed", "dense<0>", "vector<4xi16>")
-        return Assembly((*sources, "tmp"), ("dst", executed), "exhausted = false")
+        return Assembly((*sources, "tmp"), ("dst", executed), f"exhausted = {EXHAUSTED.assembly(False)}")
 
     def golden_params(self, case: TmrgsortCase, base: Path) -> dict[str, Any]:
         dtype = DTYPES[case.dtype]
@@ -345,7 +340,7 @@ def _too_long(field: str, what: str, cols: int, dtype: Dtype, step: int) -> Faul
 # What the headers do. Offsets count from the first byte of each operand.
 
 
-def _effects_npu(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
+def _effects_npu(args: Mapping[str, TileType], attributes: Mapping[str, Value]) -> Effects:
     """a5/TMrgSort.hpp and, the assertions aside, a2a3/TMrgSort.hpp.
 
     Only a2a3 has a barrier between the merge into tmp and the copy to dst.
@@ -354,7 +349,7 @@ def _effects_npu(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) 
     return replace(effects, defects=(*_static_defects(args), *effects.defects))
 
 
-def _static_defects(args: Mapping[str, Arg]) -> list[str]:
+def _static_defects(args: Mapping[str, TileType]) -> list[str]:
     """What does not compile (a2a3/TMrgSort.hpp:177-214, a5/TMrgSort.hpp:183-212)."""
     tall = [name for name, arg in args.items() if arg.rows != 1]
     types = {arg.dtype.name for arg in args.values()}
@@ -364,7 +359,7 @@ def _static_defects(args: Mapping[str, Arg]) -> list[str]:
     return defects
 
 
-def _effects_multi(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
+def _effects_multi(args: Mapping[str, TileType], attributes: Mapping[str, Value]) -> Effects:
     """Merge into tmp, then copy the valid columns of dst in whole blocks.
 
     With ``exhausted`` how much is merged depends on the values. What is claimed then is a merge of everything; the mask
@@ -397,11 +392,11 @@ def _effects_multi(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]
     if blocks > moved:
         rest = Region(moved, blocks - moved)
         accesses += [Access("tmp", False, rest, defined=False), Access("dst", True, rest, defined=False)]
-    events = ((Pipe.V, Pipe.S, 0),) if attributes["exhausted"] else ()
+    events = ((Pipe.V, Pipe.S, 0),) if EXHAUSTED.of(attributes) else ()
     return Effects(Pipe.V, tuple(accesses), tuple(defects), events)
 
 
-def _effects_single(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
+def _effects_single(args: Mapping[str, TileType], attributes: Mapping[str, Value]) -> Effects:
     """Groups of four blocks, each merged into its place in dst.
 
     The repeat is kept in 8 bits, and columns behind the last whole group are left out without a word.
@@ -409,7 +404,7 @@ def _effects_single(args: Mapping[str, Arg], attributes: Mapping[str, int | bool
     Source: a2a3/TMrgSort.hpp:130-156,279-300; a5/TMrgSort.hpp:128-155,264-275.
     """
     dtype, cols = args["src"].dtype, args["src"].valid_cols
-    block = attributes["block_len"]
+    block = BLOCK_LEN.of(attributes)
     group = BLOCKS * block
     if not group:
         return Effects(Pipe.V, (), ("block_len is 0: the header divides by it",))
@@ -431,7 +426,7 @@ def _effects_single(args: Mapping[str, Arg], attributes: Mapping[str, int | bool
     )
 
 
-def _effects_a2a3(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
+def _effects_a2a3(args: Mapping[str, TileType], attributes: Mapping[str, Value]) -> Effects:
     """With the assertion of debug builds on the sum of the tiles (a2a3/TMrgSort.hpp:218,244,266,286)."""
     effects = _effects_npu(args, attributes)
     counted = [name for name in args if name != "dst" or "tmp" not in args]
@@ -442,7 +437,7 @@ def _effects_a2a3(args: Mapping[str, Arg], attributes: Mapping[str, int | bool])
     return replace(effects, defects=(*effects.defects, message))
 
 
-def _effects_cpu(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
+def _effects_cpu(args: Mapping[str, TileType], attributes: Mapping[str, Value]) -> Effects:
     """The simulator (cpu/TMrgSort.hpp): it counts the columns of dst and merges straight into it.
 
     It leaves tmp and flags alone; but kernels for it keep the forms of a2a3, so what a2a3 does to tmp, and its flag,
@@ -455,7 +450,7 @@ def _effects_cpu(args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) 
         claimed = [replace(access, defined=False) for access in npu.accesses if access.operand == "tmp"]
         total = min(cols // record_cols(dtype) * RECORD_BYTES, sum(access.region.length for access in sources))
         return replace(npu, accesses=(*sources, Access("dst", True, Region(0, total)), *claimed))
-    block = attributes["block_len"]
+    block = BLOCK_LEN.of(attributes)
     if block == 0 or block % record_cols(dtype):
         return replace(npu, accesses=(), defects=(*npu.defects, f"block_len {block}: the simulator does nothing"))
     length = cols // (BLOCKS * block) * BLOCKS * block * dtype.bytes
@@ -467,7 +462,12 @@ OPS = (
     Tmrgsort(
         name="tmrgsort",
         instruction="TMRGSORT",
-        pipe=Pipe.V,
+        forms=(
+            Form(slots("dst+ src")),
+            *(Form(slots(f"dst+ tmp~ {sources}"), buffered=BUFFERED) for sources in SOURCES),
+            Form(slots("counts+"), Pipe.S),
+        ),
+        attributes=(BLOCK_LEN, EXHAUSTED, LISTS),
         sources=(
             "the ISA's page TMRGSORT (variants, constraints, tmp)",
             "pto/npu/a2a3/TMrgSort.hpp, pto/npu/a5/TMrgSort.hpp (a5 and Kirin), pto/cpu/TMrgSort.hpp",

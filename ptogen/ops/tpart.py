@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -29,28 +29,16 @@ from ptogen.dtypes import (
     UINT64,
     Dtype,
 )
-from ptogen.ops.base import (
-    DATA_KINDS,
-    Access,
-    Arg,
-    Assembly,
-    CaseFields,
-    Defect,
-    Effects,
-    Fault,
-    Op,
-    Operand,
-    OperandNote,
-    Part,
-    Region,
-    Rest,
-    Role,
-    Sizing,
-    Tensor,
-    align_up,
-    pin_faults,
-)
+from ptogen.ops.assembly import Assembly
+from ptogen.ops.attributes import Value
+from ptogen.ops.base import Op
+from ptogen.ops.case import DATA_KINDS, CaseFields, Fault, pin_faults
+from ptogen.ops.effects import Access, Effects
+from ptogen.ops.notes import Defect, OperandNote, Rest
+from ptogen.ops.record import Form, slots
+from ptogen.ops.sizing import Operand, Part, Role, Sizing, Tensor, align_up
 from ptogen.platforms import PLATFORMS, UB_BLOCK_BYTES, Pipe, Platform
+from ptogen.tiles import Region, TileType
 
 LANES = 64
 """Columns that headers serve where they forget those beyond a vector of 32-bit lanes; see ``columns_at_once``."""
@@ -117,7 +105,7 @@ class Tpart(Op):
     one_shape: bool = False
     """Whether all tiles have the physical shape of the largest."""
 
-    Case = TpartCase
+    Case: ClassVar[type[CaseFields]] = TpartCase
     golden_module = "part"
 
     def default_name(self, case: TpartCase) -> str:
@@ -206,8 +194,8 @@ class Tpart(Op):
         typed, step = self._typed(case), self.columns_at_once(case, platform)
         return _sizing(typed, (case.dst, case.src0, case.src1), step, self.one_shape, platform.family == "cpu")
 
-    def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
-        effects = {"a2a3": _effects_a2a3, "a5": _effects_masked, "cpu": _effects_masked}[platform.family]
+    def effects(self, family: str, args: Mapping[str, TileType], attributes: Mapping[str, Value]) -> Effects:
+        effects = {"a2a3": _effects_a2a3, "a5": _effects_masked, "cpu": _effects_masked}[family]
         return _typed(effects(args, (VALUES,)), args, (VALUES,))
 
     def in_pto_as(self) -> Tpart:
@@ -215,7 +203,7 @@ class Tpart(Op):
         return replace(self, one_shape=self.kind in ("min", "max"))
 
     def pto_as(
-        self, args: Mapping[str, Arg], attributes: Mapping[str, int | bool], platform: Platform
+        self, args: Mapping[str, TileType], attributes: Mapping[str, Value], platform: Platform
     ) -> Assembly | Fault:
         dtype, accepted = args["dst"].dtype, ASSEMBLY_DTYPES[platform.family]
         if dtype not in accepted:
@@ -254,13 +242,13 @@ class Tpart(Op):
 class TpartArg(Tpart):
     """TPARTARGMIN or TPARTARGMAX: the chosen value and its index."""
 
-    Case = TpartArgCase
+    Case: ClassVar[type[CaseFields]] = TpartArgCase
 
     def dtypes(self, platform: Platform) -> tuple[Dtype, ...]:
         # The simulator takes every dtype of TPARTMIN; the ISA has only these.
         return tuple(INDEX_DTYPES)
 
-    def columns_at_once(self, case: TpartArgCase, platform: Platform) -> int:
+    def columns_at_once(self, case: Any, platform: Platform) -> int:
         """The a2a3 headers take float16 with 32-bit indices 128 columns at a time and enable 64 of them
         (a2a3/TPartArgOp.hpp:50-107).
         """
@@ -270,7 +258,7 @@ class TpartArg(Tpart):
             return LANES
         return max(case.dst[1], 1)
 
-    def _dtype_faults(self, case: TpartArgCase, platform: Platform) -> list[Fault]:
+    def _dtype_faults(self, case: Any, platform: Platform) -> list[Fault]:
         faults = super()._dtype_faults(case, platform)
         accepted = INDEX_DTYPES.get(DTYPES[case.dtype], ())
         if not faults and DTYPES[case.idx_dtype] not in accepted:
@@ -278,7 +266,7 @@ class TpartArg(Tpart):
             faults.append(Fault("PTG201", "idx_dtype", message, f"use {' or '.join(map(str, accepted))}"))
         return faults
 
-    def _shape_faults(self, case: TpartArgCase, platform: Platform) -> list[Fault]:
+    def _shape_faults(self, case: Any, platform: Platform) -> list[Fault]:
         faults = super()._shape_faults(case, platform)
         if not faults and platform.family == "a2a3" and 0 in case.dst:
             message = f"dst {case.dst[0]}x{case.dst[1]} is empty, which {self.instruction} does not allow on {platform}"
@@ -286,22 +274,22 @@ class TpartArg(Tpart):
             faults.append(Fault("PTG202", "dst", message, "make its rows and columns at least 1"))
         return faults
 
-    def _typed(self, case: TpartArgCase) -> tuple[tuple[Dtype, Triple], ...]:
+    def _typed(self, case: Any) -> tuple[tuple[Dtype, Triple], ...]:
         return (DTYPES[case.dtype], VALUES), (DTYPES[case.idx_dtype], INDICES)
 
-    def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
-        effects = {"a2a3": _effects_a2a3_arg, "a5": _effects_masked, "cpu": _effects_cpu_arg}[platform.family]
+    def effects(self, family: str, args: Mapping[str, TileType], attributes: Mapping[str, Value]) -> Effects:
+        effects = {"a2a3": _effects_a2a3_arg, "a5": _effects_masked, "cpu": _effects_cpu_arg}[family]
         return _typed(effects(args, (VALUES, INDICES)), args, (VALUES, INDICES))
 
     def pto_as(
-        self, args: Mapping[str, Arg], attributes: Mapping[str, int | bool], platform: Platform
+        self, args: Mapping[str, TileType], attributes: Mapping[str, Value], platform: Platform
     ) -> Assembly | Fault:
         return Fault("PTG303", "", f"PTO assembly has no text for {self.name}", "render `--target st`")
 
-    def golden_params(self, case: TpartArgCase, base: Path) -> dict[str, Any]:
+    def golden_params(self, case: Any, base: Path) -> dict[str, Any]:
         return {**super().golden_params(case, base), "idx_dtype": case.idx_dtype}
 
-    def defects_of(self, case: TpartArgCase, platform: Platform) -> tuple[str, ...]:
+    def defects_of(self, case: Any, platform: Platform) -> tuple[str, ...]:
         found = [f"{self.instruction}_MISSING"]
         if all(min(one, two) for one, two in zip(case.src0, case.src1, strict=True)):
             found.append(f"{self.instruction}_TIES")
@@ -340,7 +328,7 @@ def _sizing(
         for name, field, (rows, cols) in zip(names, VALUES, shapes, strict=True):
             width = align_up(max(cols, 1), UB_BLOCK_BYTES // narrow)
             role = Role.OUT if field == "dst" else Role.IN
-            operands.append(Operand(name, role, dtype, max(rows, 1), width, rows, cols, UB_BLOCK_BYTES, name))
+            operands.append(Operand(dtype, max(rows, 1), width, rows, cols, name, role, UB_BLOCK_BYTES, name))
     if one_shape:
         height, width = max(operand.rows for operand in operands), max(operand.cols for operand in operands)
         operands = [replace(operand, rows=height, cols=width) for operand in operands]
@@ -353,20 +341,20 @@ def _sizing(
 # What the headers do. Offsets count from the first byte of each operand.
 
 
-def _rows(args: Mapping[str, Arg], name: str, rows: int, cols: int, first: int = 0) -> Region:
+def _rows(args: Mapping[str, TileType], name: str, rows: int, cols: int, first: int = 0) -> Region:
     """``cols`` columns of ``rows`` rows from row ``first``."""
     arg = args[name]
     return Region(first * arg.pitch, cols * arg.dtype.bytes, rows, arg.pitch)
 
 
-def _combine(args: Mapping[str, Arg], names: Triple, rows: int, cols: int) -> list[Access]:
+def _combine(args: Mapping[str, TileType], names: Triple, rows: int, cols: int) -> list[Access]:
     """Both sources read, dst written; lanes behind the columns are masked."""
     dst, src0, src1 = names
     reads = [Access(name, False, _rows(args, name, rows, cols)) for name in (src0, src1)]
     return [*reads, Access(dst, True, _rows(args, dst, rows, cols))]
 
 
-def _copy(args: Mapping[str, Arg], dst: str, src: str, first: int) -> list[Access]:
+def _copy(args: Mapping[str, TileType], dst: str, src: str, first: int) -> list[Access]:
     """The rows of src from ``first`` on: whole physical rows where the pitches agree, else whole blocks of 32 bytes
     (a2a3/TPartOp.hpp:17-41, a2a3/TPartArgOp.hpp:17-41).
     """
@@ -381,15 +369,15 @@ def _copy(args: Mapping[str, Arg], dst: str, src: str, first: int) -> list[Acces
     return [access for access in accesses if access.region.length]
 
 
-def _same(args: Mapping[str, Arg], one: str, other: str) -> bool:
+def _same(args: Mapping[str, TileType], one: str, other: str) -> bool:
     return (args[one].valid_rows, args[one].valid_cols) == (args[other].valid_rows, args[other].valid_cols)
 
 
-def _shape(args: Mapping[str, Arg], name: str) -> str:
+def _shape(args: Mapping[str, TileType], name: str) -> str:
     return f"{name} {args[name].valid_rows}x{args[name].valid_cols}"
 
 
-def _uncovered(args: Mapping[str, Arg]) -> str:
+def _uncovered(args: Mapping[str, TileType]) -> str:
     """The defect that every header has where the shapes do not go together, in words; empty where they do."""
     dst = args["dst"]
     fits = all(
@@ -401,7 +389,7 @@ def _uncovered(args: Mapping[str, Arg]) -> str:
     return f"{shapes} do not go with {_shape(args, 'dst')}: one must equal it, the other must not exceed it"
 
 
-def _typed(effects: Effects, args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effects:
+def _typed(effects: Effects, args: Mapping[str, TileType], triples: tuple[Triple, ...]) -> Effects:
     """With what does not compile (a2a3/TPartMin.hpp:67, a2a3/TPartArgOp.hpp:168-177, a5/TPartBinOps.hpp:150,
     a5/TPartArgBinOps.hpp:108-116)."""
     defects = []
@@ -410,12 +398,12 @@ def _typed(effects: Effects, args: Mapping[str, Arg], triples: tuple[Triple, ...
         if len(set(types)) > 1:
             defects.append(f"{', '.join(names)} are {', '.join(types)} and not of one type: it does not compile")
     if INDICES in triples and (args["dst"].dtype not in INDEX_DTYPES or "int" not in args["dstIdx"].dtype.name):
-        types = f"values of {args['dst'].dtype} with indices of {args['dstIdx'].dtype}"
-        defects.append(f"{types}: it does not compile")
+        both = f"values of {args['dst'].dtype} with indices of {args['dstIdx'].dtype}"
+        defects.append(f"{both}: it does not compile")
     return replace(effects, defects=(*defects, *effects.defects)) if defects else effects
 
 
-def _effects_a2a3(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effects:
+def _effects_a2a3(args: Mapping[str, TileType], triples: tuple[Triple, ...]) -> Effects:
     """a2a3/TPartMin.hpp:36-66, a2a3/TPartOp.hpp:150-200; the others of the family are built alike."""
     dst = args["dst"]
     if not (dst.valid_rows and dst.valid_cols):
@@ -435,7 +423,7 @@ def _effects_a2a3(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effec
     return Effects(Pipe.V, tuple(accesses))
 
 
-def _effects_a2a3_arg(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effects:
+def _effects_a2a3_arg(args: Mapping[str, TileType], triples: tuple[Triple, ...]) -> Effects:
     """a2a3/TPartArgOp.hpp:112-166."""
     dst, src0, src1 = (args[name] for name in VALUES)
     defect = _uncovered(args) or _index_shapes(args)
@@ -456,7 +444,7 @@ def _effects_a2a3_arg(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> E
     return Effects(Pipe.V, tuple(accesses), tuple(defects))
 
 
-def _effects_masked(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effects:
+def _effects_masked(args: Mapping[str, TileType], triples: tuple[Triple, ...]) -> Effects:
     """a5 and the simulator read and write valid elements only (a5/TPartBinOps.hpp:88-137, cpu/TPartOp.hpp:18-40).
 
     On a5 whole vector registers are loaded; lanes behind the valid ones are dropped and not modelled.
@@ -474,7 +462,7 @@ def _effects_masked(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Eff
     return Effects(Pipe.V, tuple(accesses), tuple(defects))
 
 
-def _effects_cpu_arg(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Effects:
+def _effects_cpu_arg(args: Mapping[str, TileType], triples: tuple[Triple, ...]) -> Effects:
     """The simulator finds indices by the pitch of the values (cpu/TPartOp.hpp:52-71)."""
     effects = _effects_masked(args, triples)
     unlike = [name for name, other in zip(VALUES, INDICES, strict=True) if args[name].cols != args[other].cols]
@@ -485,7 +473,7 @@ def _effects_cpu_arg(args: Mapping[str, Arg], triples: tuple[Triple, ...]) -> Ef
     return Effects(effects.pipe, effects.accesses, (*effects.defects, f"{pitches}: the simulator takes other indices"))
 
 
-def _index_shapes(args: Mapping[str, Arg]) -> str:
+def _index_shapes(args: Mapping[str, TileType]) -> str:
     """a2a3/TPartArgOp.hpp:210-214, a5/TPartArgBinOps.hpp, TPartArgCheck."""
     unlike = [(name, other) for name, other in zip(VALUES, INDICES, strict=True) if not _same(args, name, other)]
     return f"{_shape(args, unlike[0][0])} and {_shape(args, unlike[0][1])} differ" if unlike else ""
@@ -525,7 +513,7 @@ def _plain(kind: str, rests: tuple[Rest, ...]) -> Tpart:
     return Tpart(
         name=name,
         instruction=name.upper(),
-        pipe=Pipe.V,
+        forms=(Form(slots("dst+ src0 src1")),),
         kind=kind,
         sources=(
             "the ISA's page TPARTMIN" + ("" if kind == "min" else f", which names {name.upper()} in its family"),
@@ -571,7 +559,7 @@ def _arg(kind: str) -> TpartArg:
     return TpartArg(
         name=name,
         instruction=name.upper(),
-        pipe=Pipe.V,
+        forms=(Form(slots("dst+ src0 src1 dstIdx+ src0Idx src1Idx")),),
         kind=kind,
         sources=(
             f"the ISA's page TPARTMIN, which names {name.upper()} in its family",

@@ -11,28 +11,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ptogen.dtypes import DTYPES, FLOAT16, FLOAT32, UINT32, Dtype
-from ptogen.ops.base import (
-    Access,
-    Arg,
-    CaseFields,
-    Defect,
-    Effects,
-    Fault,
-    Op,
-    Operand,
-    OperandNote,
-    Part,
-    Region,
-    Rest,
-    Role,
-    Sizing,
-    Tensor,
-    align_up,
-    common_suffix,
-    data_faults,
-    pin_faults,
-)
+from ptogen.ops.attributes import Value
+from ptogen.ops.base import Op
+from ptogen.ops.case import CaseFields, Fault, common_suffix, data_faults, pin_faults
+from ptogen.ops.effects import Access, Effects
+from ptogen.ops.notes import Defect, OperandNote, Rest
+from ptogen.ops.record import Form, slots
+from ptogen.ops.sizing import Operand, Part, Role, Sizing, Tensor, align_up
 from ptogen.platforms import Pipe, Platform
+from ptogen.tiles import Region, TileType
 
 BLOCK = 32
 """Columns that the hardware sorts at a time (ISA page TSORT32, "Hardware: VBS32")."""
@@ -175,8 +162,8 @@ class Tsort32(Op):
     def sizing(self, case: Tsort32Case, platform: Platform) -> Sizing:
         return _sizing(DTYPES[case.dtype], *case.valid_shape, case.idx == "broadcast", platform)
 
-    def effects(self, platform: Platform, args: Mapping[str, Arg], attributes: Mapping[str, int | bool]) -> Effects:
-        effects = {"a2a3": _effects_a2a3, "a5": _effects_a5, "cpu": _effects_cpu}[platform.family](args)
+    def effects(self, family: str, args: Mapping[str, TileType], attributes: Mapping[str, Value]) -> Effects:
+        effects = {"a2a3": _effects_a2a3, "a5": _effects_a5, "cpu": _effects_cpu}[family](args)
         # Each hardware iteration reads and writes at these addresses (pypto_pro page sort32, constraint 1).
         source = BLOCK * args["src"].dtype.bytes
         defects = (*_static_defects(args), *effects.defects)
@@ -254,12 +241,12 @@ def _sizing(dtype: Dtype, rows: int, cols: int, broadcast: bool, platform: Platf
         tmp = max(tmp, own)
         parts.append(_part(start, stop, own > 0))
     operands = [
-        Operand("src", Role.IN, dtype, rows, width, rows, cols, src_align, "src"),
-        Operand("idx", Role.IN, UINT32, idx_rows, width, idx_rows, cols, 128, "idx"),
-        Operand("dst", Role.OUT, dtype, rows, width * coef, rows, cols * coef, 256, "dst", scale=coef),
+        Operand(dtype, rows, width, rows, cols, "src", Role.IN, src_align, "src"),
+        Operand(UINT32, idx_rows, width, idx_rows, cols, "idx", Role.IN, 128, "idx"),
+        Operand(dtype, rows, width * coef, rows, cols * coef, "dst", Role.OUT, 256, "dst", scale=coef),
     ]
     if tmp:
-        operands.append(Operand("tmp", Role.TMP, dtype, 1, tmp, 1, tmp, src_align, scale=0))
+        operands.append(Operand(dtype, 1, tmp, 1, tmp, "tmp", Role.TMP, src_align, scale=0))
     # The simulator returns without sorting where the valid rows of idx differ from those of src (cpu/TSort32.hpp:124).
     row_by_row = platform.family == "cpu" and idx_rows != rows
     return Sizing(tuple(operands), tuple(parts), row_by_row)
@@ -268,7 +255,7 @@ def _sizing(dtype: Dtype, rows: int, cols: int, broadcast: bool, platform: Platf
 # What the headers do. Offsets count from the first byte of each operand.
 
 
-def _rows(args: Mapping[str, Arg], operand: str, count: int, start: int, length: int) -> Region:
+def _rows(args: Mapping[str, TileType], operand: str, count: int, start: int, length: int) -> Region:
     """The same columns of every row; a one-row idx is read again for each row (idxStride 0)."""
     arg = args[operand]
     if operand == "idx" and arg.valid_rows == 1:
@@ -276,7 +263,7 @@ def _rows(args: Mapping[str, Arg], operand: str, count: int, start: int, length:
     return Region(start, length, count, arg.pitch)
 
 
-def _static_defects(args: Mapping[str, Arg]) -> list[str]:
+def _static_defects(args: Mapping[str, TileType]) -> list[str]:
     """What does not compile (a2a3/TSort32.hpp:144-149, a5/TSort32.hpp:166-171)."""
     dst, src, idx = (args[name].dtype for name in ("dst", "src", "idx"))
     if dst is src and dst in (FLOAT32, FLOAT16) and idx is UINT32:
@@ -284,7 +271,9 @@ def _static_defects(args: Mapping[str, Arg]) -> list[str]:
     return [f"dst of {dst}, src of {src} and idx of {idx}: it does not compile"]
 
 
-def _sort(args: Mapping[str, Arg], rows: int, first: int, blocks: int, valid: int, source: str = "src") -> list[Access]:
+def _sort(
+    args: Mapping[str, TileType], rows: int, first: int, blocks: int, valid: int, source: str = "src"
+) -> list[Access]:
     """One vbitsort a row on blocks ``first`` to ``first + blocks``: it reads whole blocks and writes a record for each
     element.
 
@@ -310,7 +299,7 @@ def _sort(args: Mapping[str, Arg], rows: int, first: int, blocks: int, valid: in
     return accesses
 
 
-def _copy_row(args: Mapping[str, Arg], rows: int, start: int, cols: int) -> list[Access]:
+def _copy_row(args: Mapping[str, TileType], rows: int, start: int, cols: int) -> list[Access]:
     """``cols`` columns of src from ``start`` to the front of tmp, in blocks of 32 bytes."""
     b = args["src"].dtype.bytes
     used, moved = cols * b, align_up(cols * b, 32)
@@ -321,13 +310,13 @@ def _copy_row(args: Mapping[str, Arg], rows: int, start: int, cols: int) -> list
     return accesses
 
 
-def _pad(args: Mapping[str, Arg], cols: int) -> Access:
+def _pad(args: Mapping[str, TileType], cols: int) -> Access:
     """The pad value in the lanes of tmp behind ``cols`` columns, up to the end of the block."""
     b = args["src"].dtype.bytes
     return Access("tmp", True, Region(cols * b, (align_up(cols, BLOCK) - cols) * b))
 
 
-def _effects_whole(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
+def _effects_whole(args: Mapping[str, TileType], rows: int, cols: int) -> Effects:
     """The form without a tail: a2a3/TSort32.hpp:73-103, a5/TSort32.hpp:28-57."""
     blocks = cols // BLOCK
     defects = []
@@ -342,7 +331,7 @@ def _effects_whole(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
     return Effects(Pipe.V, tuple(_sort(args, rows, 0, blocks, blocks * BLOCK)), tuple(defects))
 
 
-def _effects_large(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
+def _effects_large(args: Mapping[str, TileType], rows: int, cols: int) -> Effects:
     """Long rows with a tail: whole blocks from src, the last one through tmp (a2a3/TSort32.hpp:24-70,
     a5/TSort32.hpp:60-114)."""
     blocks, tail = blocks_of(cols), cols % BLOCK
@@ -359,7 +348,7 @@ def _effects_large(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
     return Effects(Pipe.V, tuple(accesses), tuple(defects))
 
 
-def _effects_small(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
+def _effects_small(args: Mapping[str, TileType], rows: int, cols: int) -> Effects:
     """Short rows with a tail: the row goes through tmp (a2a3/TSort32.hpp:108-139, a5/TSort32.hpp:119-161).
 
     On a5 the pad step also reads a whole vector register from the last block of tmp; those lanes are dropped and not
@@ -371,22 +360,22 @@ def _effects_small(args: Mapping[str, Arg], rows: int, cols: int) -> Effects:
     return Effects(Pipe.V, tuple(accesses), tuple(defects))
 
 
-def _effects_npu(args: Mapping[str, Arg], length: int) -> Effects:
+def _effects_npu(args: Mapping[str, TileType], length: int) -> Effects:
     rows, cols = args["dst"].valid_rows, args["src"].valid_cols
     if "tmp" not in args or cols % BLOCK == 0:
         return _effects_whole(args, rows, cols)
     return _effects_small(args, rows, cols) if length <= SMALL_ROW else _effects_large(args, rows, cols)
 
 
-def _effects_a2a3(args: Mapping[str, Arg]) -> Effects:
+def _effects_a2a3(args: Mapping[str, TileType]) -> Effects:
     return _effects_npu(args, args["src"].valid_cols)
 
 
-def _effects_a5(args: Mapping[str, Arg]) -> Effects:
+def _effects_a5(args: Mapping[str, TileType]) -> Effects:
     return _effects_npu(args, args["src"].valid_cols * args["src"].dtype.bytes)
 
 
-def _effects_cpu(args: Mapping[str, Arg]) -> Effects:
+def _effects_cpu(args: Mapping[str, TileType]) -> Effects:
     """The simulator (cpu/TSort32.hpp): only valid columns move.
 
     It leaves tmp alone; but kernels for it keep the forms of a2a3, so what a2a3 does to tmp is claimed here too.
@@ -416,7 +405,7 @@ OPS = (
     Tsort32(
         name="tsort32",
         instruction="TSORT32",
-        pipe=Pipe.V,
+        forms=(Form(slots("dst+ src idx")), Form(slots("dst+ src idx tmp~"))),
         sources=(
             "the ISA's page TSORT32 (semantics, tile sizes, tmp)",
             "pypto_pro.language.sort32 (alignment of the sort hardware, physical columns)",

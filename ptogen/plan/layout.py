@@ -5,31 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ptogen.ops.base import align_up
-from ptogen.plan.model import Instruction, Load, Loop, Program, Step, Store, Tile
+from ptogen.ops.sizing import align_up
+from ptogen.plan.model import Program, Tile, walk
 
 Lifetime = tuple[int, int]
 """The first and the last step of the program's top level that uses a tile."""
-
-
-def tiles_of(step: Step) -> set[str]:
-    """Names of the tiles that a step uses."""
-    if isinstance(step, Load):
-        return {step.dst.tile}
-    if isinstance(step, Store):
-        return {step.src.tile}
-    if isinstance(step, Instruction):
-        return {window.tile for _, window in step.args}
-    if isinstance(step, Loop):
-        return set().union(*map(tiles_of, step.body))
-    return set()
 
 
 def lifetimes(program: Program) -> dict[str, Lifetime]:
     """When each tile is live. What a loop uses is live for the whole of it: its next turn may read it again."""
     spans: dict[str, Lifetime] = {}
     for place, step in enumerate(program):
-        for name in tiles_of(step):
+        for name in {window.tile for inner in walk((step,)) for _, window in inner.args}:
             spans[name] = (spans.get(name, (place, place))[0], place)
     return spans
 

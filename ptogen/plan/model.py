@@ -6,12 +6,15 @@ as its text and not as its run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Generic, TypeVar
 
-from ptogen.dtypes import Dtype
-from ptogen.ops.base import Arg, Tensor
+from ptogen.ops.attributes import Attributes
+from ptogen.ops.base import Op
+from ptogen.ops.sizing import Tensor
 from ptogen.platforms import Pipe
+from ptogen.tiles import TileType
 
 
 @dataclass(frozen=True)
@@ -50,61 +53,54 @@ ZERO = Affine()
 
 
 @dataclass(frozen=True)
-class Tile:
-    """A row-major tile in UB.
+class Tile(TileType):
+    """A tile in UB.
 
     Attributes:
         name: unique in the plan.
         operand: the ISA operand that it serves.
-        dtype: element type.
-        rows, cols: physical shape in elements.
-        valid_rows, valid_cols: valid region in elements.
         align: alignment of its first byte.
         offset: byte address in UB. In auto mode the compiler places tiles; the number then only proves that they fit.
     """
 
     name: str
     operand: str
-    dtype: Dtype
-    rows: int
-    cols: int
-    valid_rows: int
-    valid_cols: int
     align: int
-    offset: int
-
-    @property
-    def bytes(self) -> int:
-        return self.rows * self.cols * self.dtype.bytes
+    offset: int = 0
 
     @property
     def end(self) -> int:
         """One past its last byte."""
         return self.offset + self.bytes
 
+    @property
+    def window(self) -> Window:
+        """All of it."""
+        return Window(self.dtype, self.rows, self.cols, self.valid_rows, self.valid_cols, self.name, layout=self.layout)
+
+
+def _offset(row: Affine, col: Affine, within: TileType | Tensor) -> Affine:
+    """Elements from the first of ``within`` to the one at a place."""
+    down, along = within.strides
+    return row.times(down) + col.times(along)
+
 
 @dataclass(frozen=True)
-class Window:
-    """The part of a tile that a step uses: all of it, or consecutive columns of one row.
+class Window(TileType):
+    """What a step uses of a tile: all of it, or consecutive elements that are a tile of their own for a header.
 
     Attributes:
         tile: name of the tile.
-        rows, cols: physical shape of the part.
-        valid_rows, valid_cols: its valid region.
         row, col: where it starts in the tile.
     """
 
     tile: str
-    rows: int
-    cols: int
-    valid_rows: int
-    valid_cols: int
     row: Affine = ZERO
     col: Affine = ZERO
 
-    def arg(self, dtype: Dtype) -> Arg:
-        """What a header sees of it."""
-        return Arg(dtype, self.rows, self.cols, self.valid_rows, self.valid_cols)
+    def address(self, tile: Tile) -> Affine:
+        """Its first byte in UB, given its tile."""
+        return Affine(tile.offset) + _offset(self.row, self.col, tile).times(tile.dtype.bytes)
 
 
 @dataclass(frozen=True)
@@ -117,6 +113,10 @@ class GmWindow:
     row: Affine = ZERO
     col: Affine = ZERO
 
+    def offset(self, tensor: Tensor) -> Affine:
+        """Elements from the first of the tensor to its own first."""
+        return _offset(self.row, self.col, tensor)
+
 
 @dataclass(frozen=True)
 class Load:
@@ -124,6 +124,21 @@ class Load:
 
     dst: Window
     src: GmWindow
+
+    @property
+    def args(self) -> tuple[tuple[str, Window], ...]:
+        """(operand name, window) of its one tile."""
+        return (("dst", self.dst),)
+
+    @property
+    def window(self) -> Window:
+        """What it uses in UB."""
+        return self.dst
+
+    @property
+    def gm(self) -> GmWindow:
+        """What it uses in GM."""
+        return self.src
 
 
 @dataclass(frozen=True)
@@ -133,28 +148,44 @@ class Store:
     dst: GmWindow
     src: Window
 
+    @property
+    def args(self) -> tuple[tuple[str, Window], ...]:
+        """(operand name, window) of its one tile."""
+        return (("src", self.src),)
+
+    @property
+    def window(self) -> Window:
+        """What it uses in UB."""
+        return self.src
+
+    @property
+    def gm(self) -> GmWindow:
+        """What it uses in GM."""
+        return self.dst
+
 
 @dataclass(frozen=True)
 class Instruction:
     """A PTO instruction.
 
     Attributes:
-        op: name of the op in the catalogue.
+        op: its entry in the catalogue; every stage asks this one.
         args: (operand name, window) in the order of its parameters.
         pipe: where the planner expects it to run.
         attributes: what it takes besides tiles, by name.
         events: (source pipe, destination pipe, event id) that it uses inside.
     """
 
-    op: str
+    op: Op
     args: tuple[tuple[str, Window], ...]
     pipe: Pipe = Pipe.V
-    attributes: tuple[tuple[str, int | bool], ...] = ()
+    attributes: Attributes = ()
     events: tuple[tuple[Pipe, Pipe, int], ...] = ()
 
 
 @dataclass(frozen=True)
 class SetFlag:
+    args: ClassVar[tuple[tuple[str, Window], ...]] = ()
     src: Pipe
     dst: Pipe
     event: int
@@ -162,6 +193,7 @@ class SetFlag:
 
 @dataclass(frozen=True)
 class WaitFlag:
+    args: ClassVar[tuple[tuple[str, Window], ...]] = ()
     src: Pipe
     dst: Pipe
     event: int
@@ -171,6 +203,7 @@ class WaitFlag:
 class Barrier:
     """pipe_barrier: later steps of the pipe start after the earlier ones have ended."""
 
+    args: ClassVar[tuple[tuple[str, Window], ...]] = ()
     pipe: Pipe
 
 
@@ -178,6 +211,7 @@ class Barrier:
 class Loop:
     """``body`` for each ``variable`` from 0 to ``count - 1``."""
 
+    args: ClassVar[tuple[tuple[str, Window], ...]] = ()
     variable: str
     count: int
     body: tuple[Step, ...]
@@ -186,6 +220,52 @@ class Loop:
 Step = Load | Store | Instruction | SetFlag | WaitFlag | Barrier | Loop
 Program = tuple[Step, ...]
 
+R = TypeVar("R")
+
+
+class Visitor(Generic[R]):
+    """Does something with each kind of step; what a subclass does not say falls to :meth:`other`."""
+
+    def visit(self, step: Step) -> R:
+        """What the method of the step's kind gives."""
+        result: R = getattr(self, _METHODS[type(step)])(step)
+        return result
+
+    def other(self, step: Step) -> R:
+        raise AssertionError(f"{type(self).__name__} is not made for {step}")
+
+    def load(self, step: Load) -> R:
+        return self.other(step)
+
+    def store(self, step: Store) -> R:
+        return self.other(step)
+
+    def instruction(self, step: Instruction) -> R:
+        return self.other(step)
+
+    def set_flag(self, step: SetFlag) -> R:
+        return self.other(step)
+
+    def wait_flag(self, step: WaitFlag) -> R:
+        return self.other(step)
+
+    def barrier(self, step: Barrier) -> R:
+        return self.other(step)
+
+    def loop(self, step: Loop) -> R:
+        return self.other(step)
+
+
+_METHODS = {
+    Load: "load",
+    Store: "store",
+    Instruction: "instruction",
+    SetFlag: "set_flag",
+    WaitFlag: "wait_flag",
+    Barrier: "barrier",
+    Loop: "loop",
+}
+
 
 @dataclass(frozen=True)
 class KernelPlan:
@@ -193,7 +273,8 @@ class KernelPlan:
 
     Attributes:
         case: case name.
-        op, platform, mode: names.
+        name: of the kernel: the op's, or that of a kernel of several.
+        platform, mode: names.
         ub_bytes: capacity it was planned for.
         tensors: GM tensors in the order of the kernel's parameters.
         tiles: in the order of placement.
@@ -202,7 +283,7 @@ class KernelPlan:
     """
 
     case: str
-    op: str
+    name: str
     platform: str
     mode: str
     ub_bytes: int
@@ -221,6 +302,20 @@ class KernelPlan:
 
     def tensor(self, name: str) -> Tensor:
         return next(tensor for tensor in self.tensors if tensor.name == name)
+
+
+def walk(program: Program) -> Iterator[Step]:
+    """Every step of the text, loops and what stands in them once."""
+    for step in program:
+        yield step
+        if isinstance(step, Loop):
+            yield from walk(step.body)
+
+
+def rewritten(program: Program, change: Callable[[Step], tuple[Step, ...]]) -> Program:
+    """The program with every step replaced by what ``change`` makes of it, those in loops first."""
+    steps = (replace(step, body=rewritten(step.body, change)) if isinstance(step, Loop) else step for step in program)
+    return tuple(new for step in steps for new in change(step))
 
 
 def unroll(

@@ -224,9 +224,9 @@ def _missing(block: Block) -> Edge | None:
                 continue
             if edge.before < len(block.steps):
                 return Edge(edge.before, edge.dst, len(block.steps), edge.src)
-            earlier = [step for step in range(edge.after) if edge.dst in block.spans[step]]
-            if earlier:
-                return Edge(earlier[-1], edge.dst, edge.after, edge.src)
+            ahead_of = [step for step in range(edge.after) if edge.dst in block.spans[step]]
+            if ahead_of:
+                return Edge(ahead_of[-1], edge.dst, edge.after, edge.src)
             return Edge(len(block.steps), edge.dst, len(block.steps), edge.src)
     return None
 

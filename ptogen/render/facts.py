@@ -22,7 +22,7 @@ def banner(suite: Suite, license_header: str | None, digest: str | None = None) 
 def facts(suite: Suite, templates: str, digest: str | None = None) -> dict[str, Any]:
     """What every target records of a suite; ``templates`` is its folder of templates, ``digest`` as for the banner."""
     return {
-        "op": suite.op.name,
+        "op": suite.graph.name,
         "platform": suite.platform.name,
         "mode": suite.mode,
         "name": suite.name,
@@ -34,8 +34,8 @@ def facts(suite: Suite, templates: str, digest: str | None = None) -> dict[str, 
             {
                 "name": case.name,
                 "fields": case.model_dump(mode="json", exclude_none=True),
-                "defects": list(suite.op.defects_of(case, suite.platform)),
-                "requires": list(suite.op.requires(case)),
+                "defects": list(suite.graph.defects_of(case, suite.platform)),
+                "requires": list(suite.graph.requires(case)),
             }
             for case in suite.cases
         ],
@@ -61,13 +61,13 @@ def single_file(suite: Suite, target: str, suffix: str, text: str, **more: Any) 
 def content_digest(suite: Suite) -> str:
     """SHA-256 of what the suite says, data files included, whatever the layout of the spec file."""
     content = {
-        "op": suite.op.name,
+        "op": suite.graph.name,
         "platform": suite.platform.name,
         "mode": suite.mode,
         "name": suite.name,
         "ub_bytes": suite.ub_bytes,
         "cases": [
-            {**case.model_dump(mode="json", exclude_none=True), "golden": suite.op.golden_params(case, suite.base)}
+            {**case.model_dump(mode="json", exclude_none=True), "golden": suite.graph.golden_params(case, suite.base)}
             for case in suite.cases
         ],
     }

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from ptogen.ops.base import Role, Tensor
+from ptogen.ops.sizing import Role, Tensor
 from ptogen.plan.model import KernelPlan
 from ptogen.render.environment import GOLDEN, GOLDEN_PACKAGE, environment
 from ptogen.render.kernel import Kernel
@@ -54,7 +54,7 @@ def _tensor(tensor: Tensor) -> str:
 def gen_data(suite: Suite, plans: Sequence[KernelPlan], banner: str) -> str:
     """The data generator, which holds the golden code itself; its layout is final."""
     cases = [
-        _case(f"{suite.test_suite}.{plan.case}", suite.op.golden_params(case, suite.base))
+        _case(f"{suite.test_suite}.{plan.case}", suite.graph.golden_params(case, suite.base))
         for case, plan in zip(suite.cases, plans, strict=True)
     ]
     tensors = [tensor for plan in plans for tensor in plan.tensors]
@@ -71,7 +71,7 @@ def gen_data(suite: Suite, plans: Sequence[KernelPlan], banner: str) -> str:
         .get_template("st/gen_data.py.j2")
         .render(
             banner=lines,
-            source=golden_source(suite.op.golden_module, extra_imports=("import os",)),
+            source=golden_source(suite.graph.golden_module, extra_imports=("import os",)),
             outputs=_literal(tuple(sorted(outputs))),
             cases=cases,
         )

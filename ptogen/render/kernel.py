@@ -10,22 +10,23 @@ from functools import lru_cache
 
 from ptogen.ops.base import Op
 from ptogen.plan.model import (
-    Affine,
+    ZERO,
     Barrier,
     GmWindow,
+    Instruction,
     KernelPlan,
     Load,
     Loop,
     Program,
     SetFlag,
-    Step,
     Store,
-    Tile,
+    Visitor,
     WaitFlag,
     Window,
 )
 from ptogen.platforms import PLATFORMS
 from ptogen.render.environment import environment
+from ptogen.tiles import Layout, TileType
 
 COMMENT = 116
 """Letters of a line of a comment."""
@@ -74,20 +75,20 @@ class Kernel:
         return lines
 
 
-def kernels(op: Op, plans: Sequence[KernelPlan]) -> list[Kernel]:
+def kernels(plans: Sequence[KernelPlan]) -> list[Kernel]:
     """The functions that the cases need: one for all whose statements and parameters are the same."""
     found: dict[tuple[str, str], Kernel] = {}
     for plan in plans:
         parameters = ", ".join(f"__gm__ {tensor.dtype.ctype}* {tensor.name}" for tensor in plan.tensors)
-        text = parameters, _body(_Shared(plan, op))
+        text = parameters, _body(_Shared(plan))
         found.setdefault(text, Kernel(plan, *text, [])).cases.append(plan.case)
     return list(found.values())
 
 
-def kernel_cpp(op: Op, kernels: Sequence[Kernel], banner: str) -> str:
+def kernel_cpp(ops: Sequence[Op], kernels: Sequence[Kernel], banner: str) -> str:
     """The text of ``<name>_kernel.cpp``, before layout."""
     family = PLATFORMS[kernels[0].plan.platform].family if kernels else ""
-    headers = op.costmodel_headers if family == "a2a3" else ()
+    headers = dict.fromkeys(header for op in ops for header in op.costmodel_headers) if family == "a2a3" else ()
     template = environment().get_template("st/kernel.cpp.j2")
     return template.render(banner=banner.splitlines(), headers=headers, kernels=kernels)
 
@@ -96,12 +97,11 @@ class _Shared:
     """What the statements of a kernel follow from; equal to another only where both hold the very same objects, as the
     plans of a case on several platforms do: that is seen without a look into them."""
 
-    __slots__ = ("op", "parts", "plan")
+    __slots__ = ("parts", "plan")
 
-    def __init__(self, plan: KernelPlan, op: Op) -> None:
+    def __init__(self, plan: KernelPlan) -> None:
         self.plan = plan
-        self.op = op
-        self.parts = (op, plan.mode, plan.tensors, plan.tiles, plan.program)
+        self.parts = (plan.mode, plan.tensors, plan.tiles, plan.program)
 
     def __hash__(self) -> int:
         return hash(tuple(map(id, self.parts)))
@@ -112,44 +112,49 @@ class _Shared:
 
 @lru_cache(2_048)
 def _body(shared: _Shared) -> str:
-    return "\n".join(_Body(shared.plan, shared.op).lines)
+    return "\n".join(_Body(shared.plan).lines)
 
 
-class _Body:
+class _Body(Visitor[None]):
     """The statements of one kernel."""
 
-    def __init__(self, plan: KernelPlan, op: Op):
+    def __init__(self, plan: KernelPlan) -> None:
         self.plan = plan
-        self.op = op
-        self.parts = 0
+        self.windows: dict[Window, str] = {}
+        """Names of the parts of tiles that are declared where the statements stand."""
         self.lines: list[str] = []
+        self.declared: set[tuple[GmWindow, Window]] = set()
+        """Moves of whole tiles, whose tensors are declared once and on top."""
         for step in plan.program:
-            if isinstance(step, Load):
-                self._gm(step.src, step.dst)
-            elif isinstance(step, Store):
-                self._gm(step.dst, step.src)
+            if isinstance(step, (Load, Store)) and self._is_whole(step.window):
+                self.declared.add((step.gm, step.window))
+                self._global(f"{step.window.tile}Global", step)
         for tile in plan.tiles:
-            whole = Window(tile.name, tile.rows, tile.cols, tile.valid_rows, tile.valid_cols)
-            self.lines.append(f"{self._type(tile, whole)} {tile.name}Tile{self._valid(whole)};")
+            self.lines.append(f"{self._type(tile)} {tile.name}Tile{self._valid(tile)};")
         if plan.mode == "manual":
             self.lines += [f"TASSIGN({tile.name}Tile, {tile.offset:#x});" for tile in plan.tiles]
         self._steps(plan.program)
 
-    def _gm(self, gm: GmWindow, window: Window) -> None:
-        tensor = self.plan.tensor(gm.tensor)
-        start = gm.row.times(tensor.cols) + gm.col
-        origin = tensor.name if start == Affine() else f"{tensor.name} + {start}"
-        kind = f"Gm<{tensor.dtype.ctype}, {gm.rows}, {gm.cols}, {tensor.cols}>"
-        self.lines.append(f"{kind} {window.tile}Global({origin});")
+    def _is_whole(self, window: Window) -> bool:
+        tile = self.plan.tile(window.tile)
+        return (window.rows, window.cols, window.valid_cols) == (tile.rows, tile.cols, tile.valid_cols)
 
-    def _type(self, tile: Tile, window: Window) -> str:
-        valid = "-1, -1" if self._valid(window) else f"{window.valid_rows}, {window.valid_cols}"
-        return f"UbTile<{tile.dtype.ctype}, {window.rows}, {window.cols}, {valid}>"
+    def _global(self, name: str, step: Load | Store) -> None:
+        """Declares the region of a tensor that a step moves."""
+        tensor, gm = self.plan.tensor(step.gm.tensor), step.gm
+        start = gm.offset(tensor)
+        origin = tensor.name if start == ZERO else f"{tensor.name} + {start}"
+        kind, pitch = ("GmCols", tensor.strides[1]) if tensor.layout is Layout.COL_MAJOR else ("Gm", tensor.strides[0])
+        self.lines.append(f"{kind}<{tensor.dtype.ctype}, {gm.rows}, {gm.cols}, {pitch}> {name}({origin});")
 
-    def _valid(self, window: Window) -> str:
+    def _type(self, tile: TileType) -> str:
+        valid = "-1, -1" if tile.empty else f"{tile.valid_rows}, {tile.valid_cols}"
+        kind = "UbTileCols" if tile.layout is Layout.COL_MAJOR else "UbTile"
+        return f"{kind}<{tile.dtype.ctype}, {tile.rows}, {tile.cols}, {valid}>"
+
+    def _valid(self, tile: TileType) -> str:
         """A tile's constructor arguments: a valid region that is empty cannot be part of its type (pto_tile.hpp)."""
-        empty = not (window.valid_rows and window.valid_cols)
-        return f"({window.valid_rows}, {window.valid_cols})" if empty else ""
+        return f"({tile.valid_rows}, {tile.valid_cols})" if tile.empty else ""
 
     def _steps(self, program: Program) -> None:
         guarded = False
@@ -160,40 +165,60 @@ class _Body:
             if guarded and not sync:
                 self.lines.append("#endif")
             guarded = sync
-            self._step(step)
+            self.visit(step)
         if guarded:
             self.lines.append("#endif")
 
-    def _step(self, step: Step) -> None:
-        if isinstance(step, Loop):
-            self.lines.append(f"for (int {step.variable} = 0; {step.variable} < {step.count}; ++{step.variable}) {{")
-            self._steps(step.body)
-            self.lines.append("}")
-        elif isinstance(step, Load):
-            self.lines.append(f"TLOAD({step.dst.tile}Tile, {step.dst.tile}Global);")
-        elif isinstance(step, Store):
-            self.lines.append(f"TSTORE({step.src.tile}Global, {step.src.tile}Tile);")
-        elif isinstance(step, SetFlag):
-            self.lines.append(f"set_flag({step.src}, {step.dst}, EVENT_ID{step.event});")
-        elif isinstance(step, WaitFlag):
-            self.lines.append(f"wait_flag({step.src}, {step.dst}, EVENT_ID{step.event});")
-        elif isinstance(step, Barrier):
-            self.lines.append(f"pipe_barrier({step.pipe});")
-        else:
-            before = len(self.lines)
-            tiles = {operand: self._operand(f"{operand}Part{self.parts}", window) for operand, window in step.args}
-            types = {operand: self._type(self.plan.tile(window.tile), window) for operand, window in step.args}
-            self.parts += len(self.lines) > before
-            self.lines += self.op.cpp(tiles, types, dict(step.attributes))
+    def loop(self, step: Loop) -> None:
+        self.lines.append(f"for (int {step.variable} = 0; {step.variable} < {step.count}; ++{step.variable}) {{")
+        outer, self.windows = self.windows, dict(self.windows)
+        self._steps(step.body)
+        self.windows = outer
+        self.lines.append("}")
 
-    def _operand(self, name: str, window: Window) -> str:
-        """The tile, or a tile called ``name`` of the window's shape at the window's address."""
+    def load(self, step: Load) -> None:
+        tensor, tile = self._move(step)
+        self.lines.append(f"TLOAD({tile}, {tensor});")
+
+    def store(self, step: Store) -> None:
+        tensor, tile = self._move(step)
+        self.lines.append(f"TSTORE({tensor}, {tile});")
+
+    def _move(self, step: Load | Store) -> tuple[str, str]:
+        """The names of a move's tensor and tile, declared here where they are not on top."""
+        name = step.window.tile
+        if (step.gm, step.window) in self.declared:
+            return f"{name}Global", f"{name}Tile"
+        tile = self._operand(step.window)
+        tensor = f"{tile}Global"
+        self._global(tensor, step)
+        return tensor, tile
+
+    def set_flag(self, step: SetFlag) -> None:
+        self.lines.append(f"set_flag({step.src}, {step.dst}, EVENT_ID{step.event});")
+
+    def wait_flag(self, step: WaitFlag) -> None:
+        self.lines.append(f"wait_flag({step.src}, {step.dst}, EVENT_ID{step.event});")
+
+    def barrier(self, step: Barrier) -> None:
+        self.lines.append(f"pipe_barrier({step.pipe});")
+
+    def instruction(self, step: Instruction) -> None:
+        tiles = {operand: self._operand(window) for operand, window in step.args}
+        types = {operand: self._type(window) for operand, window in step.args}
+        self.lines += step.op.cpp(tiles, types, dict(step.attributes))
+
+    def _operand(self, window: Window) -> str:
+        """The tile, or a tile of the window's shape at the window's address."""
         tile = self.plan.tile(window.tile)
-        if (window.rows, window.cols, window.valid_cols) == (tile.rows, tile.cols, tile.valid_cols):
+        if self._is_whole(window):
             return f"{tile.name}Tile"
-        start = (window.row.times(tile.cols) + window.col).times(tile.dtype.bytes)
-        address = Affine(tile.offset) + start
+        if window in self.windows:
+            return self.windows[window]
+        number = sum(part.tile == window.tile for part in self.windows)
+        name = self.windows[window] = f"{tile.name}Part{number}"
+        address = window.address(tile)
         terms = "".join(f" + {variable} * {factor}" for variable, factor in address.terms)
-        self.lines.append(f"{self._type(tile, window)} {name}{self._valid(window)};")
+        self.lines.append(f"{self._type(window)} {name}{self._valid(window)};")
         self.lines.append(f"TASSIGN({name}, {address.const:#x}{terms});")
         return name

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
 from ptogen.dtypes import Dtype
-from ptogen.ops.base import Role, Tensor
+from ptogen.ops.base import Op
+from ptogen.ops.sizing import Tensor
 from ptogen.plan.model import (
     Barrier,
     GmWindow,
@@ -20,16 +21,18 @@ from ptogen.plan.model import (
     Step,
     Store,
     Tile,
+    Visitor,
     WaitFlag,
     Window,
 )
+from ptogen.tiles import Layout
 
 
 def as_text(plan: KernelPlan) -> str:
     """The plan of one case on a page."""
     free = plan.ub_bytes - plan.used_bytes
     lines = [
-        f"{plan.case}: {plan.op} on {plan.platform}, {plan.mode}",
+        f"{plan.case}: {plan.name} on {plan.platform}, {plan.mode}",
         f"  UB: {plan.used_bytes:,} of {plan.ub_bytes:,} B used, {free:,} B free; "
         f"at most {plan.live_bytes:,} B live at once",
     ]
@@ -37,7 +40,7 @@ def as_text(plan: KernelPlan) -> str:
         lines.append("  (in auto mode the compiler places tiles and sets flags; the offsets only prove that all fits)")
     lines += ["  GM"] + _columns([_tensor(tensor) for tensor in plan.tensors])
     lines += ["  tiles"] + _columns([_tile(tile) for tile in plan.tiles])
-    lines += ["  program"] + [f"    {line}" for line in _steps(plan, plan.program, "")]
+    lines += ["  program"] + [f"    {line}" for line in _Lines(plan).program(plan.program)]
     return "\n".join(lines)
 
 
@@ -61,13 +64,12 @@ def _shape(rows: int, cols: int) -> str:
 
 
 def _tensor(tensor: Tensor) -> tuple[str, ...]:
-    kind = "out" if tensor.role is Role.OUT else "in"
     valid = (tensor.valid_rows, tensor.valid_cols)
     return (
         tensor.name,
-        kind,
+        tensor.role.value,
         tensor.dtype.name,
-        _shape(tensor.rows, tensor.cols),
+        _shape(tensor.rows, tensor.cols) + ("" if tensor.layout is Layout.ROW_MAJOR else f" {tensor.layout}"),
         f"valid {_shape(*valid)}",
         f"{tensor.bytes:,} B" + (f", records of {tensor.record.name} and index" if tensor.record else ""),
     )
@@ -78,7 +80,7 @@ def _tile(tile: Tile) -> tuple[str, ...]:
         tile.name,
         "" if tile.operand == tile.name else f"as {tile.operand}",
         tile.dtype.name,
-        _shape(tile.rows, tile.cols),
+        _shape(tile.rows, tile.cols) + ("" if tile.layout is Layout.ROW_MAJOR else f" {tile.layout}"),
         f"valid {_shape(tile.valid_rows, tile.valid_cols)}",
         f"[{tile.offset:#07x}, {tile.end:#07x})",
         f"{tile.bytes:,} B",
@@ -86,29 +88,38 @@ def _tile(tile: Tile) -> tuple[str, ...]:
     )
 
 
-def _steps(plan: KernelPlan, program: Sequence[Step], indent: str) -> Iterator[str]:
-    for step in program:
-        if isinstance(step, Loop):
-            yield f"{indent}for {step.variable} in 0..{step.count - 1}:"
-            yield from _steps(plan, step.body, indent + "    ")
-        else:
-            yield indent + _step(plan, step)
+class _Lines(Visitor[list[str]]):
+    """A step in a line; a loop in several."""
 
+    def __init__(self, plan: KernelPlan) -> None:
+        self.plan = plan
 
-def _step(plan: KernelPlan, step: Step) -> str:
-    if isinstance(step, Load):
-        return f"load     {_window(plan, step.dst)} <- {_gm_window(plan, step.src)}"
-    if isinstance(step, Store):
-        return f"store    {_gm_window(plan, step.dst)} <- {_window(plan, step.src)}"
-    if isinstance(step, Instruction):
-        args = (("" if name == window.tile else f"{name}=") + _window(plan, window) for name, window in step.args)
-        return f"{step.op:<8} {', '.join(args)}"
-    if isinstance(step, Barrier):
-        return f"barrier  {step.pipe.value}"
-    if isinstance(step, (SetFlag, WaitFlag)):
-        verb = "set" if isinstance(step, SetFlag) else "wait"
-        return f"{verb:<8} {step.src.value} -> {step.dst.value}, event {step.event}"
-    raise AssertionError(f"unknown step {step!r}")
+    def program(self, program: Sequence[Step]) -> list[str]:
+        return [line for step in program for line in self.visit(step)]
+
+    def loop(self, step: Loop) -> list[str]:
+        body = [f"    {line}" for line in self.program(step.body)]
+        return [f"for {step.variable} in 0..{step.count - 1}:", *body]
+
+    def load(self, step: Load) -> list[str]:
+        return [f"load     {_window(self.plan, step.dst)} <- {_gm_window(self.plan, step.src)}"]
+
+    def store(self, step: Store) -> list[str]:
+        return [f"store    {_gm_window(self.plan, step.dst)} <- {_window(self.plan, step.src)}"]
+
+    def instruction(self, step: Instruction) -> list[str]:
+        args = [("" if name == window.tile else f"{name}=") + _window(self.plan, window) for name, window in step.args]
+        args += [f"{name}={step.op.attribute(name).text(value)}" for name, value in step.attributes]
+        return [f"{step.op.name:<8} {', '.join(args)}"]
+
+    def barrier(self, step: Barrier) -> list[str]:
+        return [f"barrier  {step.pipe.value}"]
+
+    def set_flag(self, step: SetFlag) -> list[str]:
+        return [f"set      {step.src.value} -> {step.dst.value}, event {step.event}"]
+
+    def wait_flag(self, step: WaitFlag) -> list[str]:
+        return [f"wait     {step.src.value} -> {step.dst.value}, event {step.event}"]
 
 
 def _window(plan: KernelPlan, window: Window) -> str:
@@ -132,7 +143,7 @@ _STEPS = (Load, Store, Instruction, SetFlag, WaitFlag, Barrier, Loop)
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Dtype):
+    if isinstance(value, (Dtype, Op)):
         return value.name
     if isinstance(value, Enum):
         return value.value

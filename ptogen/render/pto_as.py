@@ -12,7 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ptogen.errors import Diagnostic, PtogenError
-from ptogen.ops.base import Constant, Fault, Op
+from ptogen.graph.model import Graph
+from ptogen.ops.assembly import Constant
+from ptogen.ops.case import Fault
+from ptogen.ops.sizing import Role
 from ptogen.plan.model import (
     Affine,
     Barrier,
@@ -25,6 +28,7 @@ from ptogen.plan.model import (
     Step,
     Store,
     Tile,
+    Visitor,
     WaitFlag,
     Window,
 )
@@ -33,6 +37,7 @@ from ptogen.render.environment import environment
 from ptogen.render.facts import banner, single_file
 from ptogen.render.suite import RenderedSuite
 from ptogen.spec.model import Suite
+from ptogen.tiles import Layout
 
 ARCHITECTURES = {"a2a3": "a3", "a5": "a5"}
 """The platforms that the assembler has, by its own names (``--pto-arch``)."""
@@ -73,7 +78,7 @@ NOTES = {
 
 def prepare(suite: Suite, level: int | None) -> Suite:
     """The suite to plan: in the level's mode, where one was asked for, and with tiles that the assembler takes."""
-    return replace(suite, mode=MODES[level] if level else suite.mode, op=suite.op.in_pto_as())
+    return replace(suite, mode=MODES[level] if level else suite.mode, graph=Graph.of(suite.graph.ops[0].in_pto_as()))
 
 
 def render(
@@ -99,7 +104,7 @@ def render(
     faults = []
     for number, plan in enumerate(plans):
         try:
-            functions.append(_Function(plan, suite.op, suite.platform, level).parts())
+            functions.append(_Function(plan, suite.platform, level).parts())
         except _NoText as refusal:
             fault = refusal.fault
             position = suite.position(number, *fault.field.split(".")) if fault.field else suite.position(number)
@@ -128,12 +133,11 @@ def _refuse(message: str, hint: str | None = None, field: str = "") -> _NoText:
     return _NoText(Fault("PTG303", field, message, hint))
 
 
-class _Function:
+class _Function(Visitor[None]):
     """The text of one case."""
 
-    def __init__(self, plan: KernelPlan, op: Op, platform: Platform, level: int):
+    def __init__(self, plan: KernelPlan, platform: Platform, level: int):
         self.plan = plan
-        self.op = op
         self.platform = platform
         self.level = level
         self.taken: set[str] = set()
@@ -148,7 +152,7 @@ class _Function:
         """SSA names of the tiles; at level 1 of their latest values."""
         if level > 1:
             for tile in plan.tiles:
-                self.tiles[tile.name] = self._alloc(tile.name, tile, _whole(tile), Affine(tile.offset))
+                self.tiles[tile.name] = self._alloc(tile.name, tile, tile.window, Affine(tile.offset))
         self._steps(plan.program)
 
     def parts(self) -> dict[str, object]:
@@ -223,10 +227,11 @@ class _Function:
     def _tensor_view(self, name: str) -> str:
         tensor = self.plan.tensor(name)
         rows, cols = self._constant(tensor.rows, "index"), self._constant(tensor.cols, "index")
+        strides = ", ".join(self._constant(stride, "index") for stride in tensor.strides)
         view = self._fresh(f"{name}_tensor")
         self._emit(
             f"{view} = pto.make_tensor_view {self.pointers[name]}, shape = [{rows}, {cols}], "
-            f"strides = [{cols}, {self._constant(1, 'index')}] : {self._tensor_type(name)}"
+            f"strides = [{strides}] : {self._tensor_type(name)}"
         )
         return view
 
@@ -251,12 +256,15 @@ class _Function:
     # Tiles
 
     def _type(self, window: Window) -> str:
-        element = ELEMENTS[self.plan.tile(window.tile).dtype.name]
+        element = ELEMENTS[window.dtype.name]
         if self.level == 1:
+            if window.layout is not Layout.ROW_MAJOR:
+                raise _refuse(f"{window.tile} is {window.layout}; the documents have SSA text for row-major tiles only")
             return f"!pto.tile<vec, {element}, {window.rows}, {window.cols}, row_major, none_box, 512, 0>"
-        valid = f", valid={window.valid_rows}x{window.valid_cols}"
         whole = (window.rows, window.cols) == (window.valid_rows, window.valid_cols)
-        return f"!pto.tile_buf<vec, {window.rows}x{window.cols}x{element}{'' if whole else valid}>"
+        more = "" if whole else f", valid={window.valid_rows}x{window.valid_cols}"
+        more += ", blayout=col_major" if window.layout is Layout.COL_MAJOR else ""
+        return f"!pto.tile_buf<vec, {window.rows}x{window.cols}x{element}{more}>"
 
     def _alloc(self, name: str, tile: Tile, window: Window, offset: Affine) -> str:
         address = f" addr = {self._address(offset, name)}" if self.level == 3 else ""
@@ -267,13 +275,12 @@ class _Function:
     def _tile(self, operand: str, window: Window) -> str:
         """The tile, or one of the window's shape at the window's address."""
         tile = self.plan.tile(window.tile)
-        if window == _whole(tile):
+        if window == tile.window:
             return self.tiles[tile.name]
         if self.level < 3:
             message = f"{operand} is {window.rows}x{window.cols} of {tile.name}, which takes an address to say"
             raise _refuse(message, "render level 3")
-        start = (window.row.times(tile.cols) + window.col).times(tile.dtype.bytes)
-        return self._alloc(f"{operand}_part", tile, window, Affine(tile.offset) + start)
+        return self._alloc(f"{operand}_part", tile, window, window.address(tile))
 
     def _define(self, window: Window) -> str:
         """A new value of the tile, at level 1."""
@@ -284,25 +291,9 @@ class _Function:
 
     def _steps(self, program: Sequence[Step]) -> None:
         for step in program:
-            self._step(step)
+            self.visit(step)
 
-    def _step(self, step: Step) -> None:
-        if isinstance(step, Loop):
-            self._loop(step)
-        elif isinstance(step, Load):
-            self._load(step)
-        elif isinstance(step, Store):
-            self._store(step)
-        elif isinstance(step, SetFlag):
-            self._emit(f"pto.set_flag[<{step.src}>, <{step.dst}>, <EVENT_ID{step.event}>]")
-        elif isinstance(step, WaitFlag):
-            self._emit(f"pto.wait_flag[<{step.src}>, <{step.dst}>, <EVENT_ID{step.event}>]")
-        elif isinstance(step, Barrier):
-            self._emit(f"pto.barrier <{step.pipe}>")
-        else:
-            self._instruction(step)
-
-    def _loop(self, loop: Loop) -> None:
+    def loop(self, loop: Loop) -> None:
         if self.level == 1:
             raise _refuse(f"the plan repeats steps {loop.count} times; the documents have no SSA text for a loop")
         first, count, step = (self._constant(value, "index") for value in (0, loop.count, 1))
@@ -315,14 +306,14 @@ class _Function:
         self.variables = outer
         self._emit("}")
 
-    def _load(self, step: Load) -> None:
+    def load(self, step: Load) -> None:
         view, kind, tile_type = self._view(step.src), self._view_type(step.src), self._type(step.dst)
         if self.level == 1:
             self._emit(f"{self._define(step.dst)} = pto.tload {view} : {kind} -> {tile_type}")
         else:
             self._emit(f"pto.tload ins({view} : {kind}) outs({self._tile(step.src.tensor, step.dst)} : {tile_type})")
 
-    def _store(self, step: Store) -> None:
+    def store(self, step: Store) -> None:
         view, kind, tile_type = self._view(step.dst), self._view_type(step.dst), self._type(step.src)
         tile = self._tile(step.dst.tensor, step.src)
         if self.level == 1:
@@ -330,23 +321,34 @@ class _Function:
         else:
             self._emit(f"pto.tstore ins({tile} : {tile_type}) outs({view} : {kind})")
 
-    def _instruction(self, step: Instruction) -> None:
+    def set_flag(self, step: SetFlag) -> None:
+        self._emit(f"pto.set_flag[<{step.src}>, <{step.dst}>, <EVENT_ID{step.event}>]")
+
+    def wait_flag(self, step: WaitFlag) -> None:
+        self._emit(f"pto.wait_flag[<{step.src}>, <{step.dst}>, <EVENT_ID{step.event}>]")
+
+    def barrier(self, step: Barrier) -> None:
+        self._emit(f"pto.barrier <{step.pipe}>")
+
+    def instruction(self, step: Instruction) -> None:
         windows = dict(step.args)
-        args = {name: window.arg(self.plan.tile(window.tile).dtype) for name, window in step.args}
-        said = self.op.pto_as(args, dict(step.attributes), self.platform)
+        said = step.op.pto_as(windows, dict(step.attributes), self.platform)
         if isinstance(said, Fault):
             raise _NoText(said)
         braces = f" {{{said.attributes}}}" if said.attributes else ""
         if self.level > 1:
             ins, in_types = _list([self._operand(one, windows) for one in said.ins])
             outs, out_types = _list([self._operand(one, windows) for one in said.outs])
-            self._emit(f"pto.{step.op} ins({ins}{braces} : {in_types}) outs({outs} : {out_types})")
+            self._emit(f"pto.{step.op.name} ins({ins}{braces} : {in_types}) outs({outs} : {out_types})")
             return
         # The documents name no tmp at this level.
-        ins, in_types = _list([self._operand(one, windows) for one in said.ins if one != "tmp"])
+        ins, in_types = _list([self._operand(one, windows) for one in said.ins if not self._is_scratch(step, one)])
         outs, out_types = _list([self._result(one, windows) for one in said.outs])
         results = out_types if len(said.outs) == 1 else f"({out_types})"
-        self._emit(f"{outs} = pto.{step.op} {ins}{braces} : ({in_types}) -> {results}")
+        self._emit(f"{outs} = pto.{step.op.name} {ins}{braces} : ({in_types}) -> {results}")
+
+    def _is_scratch(self, step: Instruction, one: str | Constant) -> bool:
+        return isinstance(one, str) and step.op.role(one) is Role.TMP
 
     def _operand(self, one: str | Constant, windows: Mapping[str, Window]) -> tuple[str, str]:
         """The name and the type of what an instruction takes."""
@@ -359,10 +361,6 @@ class _Function:
         if isinstance(one, Constant):
             return self._fresh(one.name), one.type
         return self._define(windows[one]), self._type(windows[one])
-
-
-def _whole(tile: Tile) -> Window:
-    return Window(tile.name, tile.rows, tile.cols, tile.valid_rows, tile.valid_cols)
 
 
 def _list(operands: Sequence[tuple[str, str]]) -> tuple[str, str]:

@@ -12,8 +12,8 @@ from itertools import combinations
 from typing import Any
 
 from ptogen.errors import Diagnostic, PtogenError
-from ptogen.ops.base import Role, Tensor
-from ptogen.plan.model import Affine, GmWindow, Instruction, KernelPlan, Load, Step, Store, Tile
+from ptogen.ops.sizing import Role, Tensor
+from ptogen.plan.model import Affine, GmWindow, Instruction, KernelPlan, Load, Store, Tile, Visitor
 from ptogen.render.environment import environment
 from ptogen.render.facts import banner, single_file
 from ptogen.render.suite import RenderedSuite
@@ -47,11 +47,11 @@ def render(suite: Suite, plans: Sequence[KernelPlan], license_header: str | None
         PtogenError: PTG303 for an op or platform that pypto_pro does not have, and for tiles that share bytes.
     """
     faults = []
-    if suite.op.name not in OPS:
-        message = f"pypto_pro has no {suite.op.name}; it has {', '.join(OPS)}"
+    if suite.graph.name not in OPS:
+        message = f"pypto_pro has no {suite.graph.name}; it has {', '.join(OPS)}"
         faults.append(Diagnostic("PTG303", message, suite.marks.at(("op",))))
     if suite.platform.name != PLATFORM:
-        message = f"pypto_pro has no {suite.op.name} on {suite.platform}; it has it on {PLATFORM}"
+        message = f"pypto_pro has no {suite.graph.name} on {suite.platform}; it has it on {PLATFORM}"
         faults.append(Diagnostic("PTG303", message, suite.marks.at(("platform",)), hint=f"platform: {PLATFORM}"))
     for number, plan in enumerate(plans):
         for one, two in _shared(plan.tiles):
@@ -65,7 +65,7 @@ def render(suite: Suite, plans: Sequence[KernelPlan], license_header: str | None
         .get_template("pypto_pro/module.py.j2")
         .render(
             banner=banner(suite, license_header).splitlines(),
-            title=f"{suite.name}: {suite.op.instruction} as pypto_pro kernels for {suite.platform}.",
+            title=f"{suite.name}: {suite.graph.ops[0].instruction} as pypto_pro kernels for {suite.platform}.",
             kernels=[_kernel(plan) for plan in plans],
         )
     )
@@ -86,7 +86,7 @@ def _kernel(plan: KernelPlan) -> dict[str, Any]:
         address = f"addrs={tile.offset:#06x}"
         setup.append(f"{tile.name}_group = pl.make_tile_group(type={tile.name}_type, {address}, mutex_ids=[{number}])")
     body = [f"{tile.name} = {tile.name}_group.current()" for tile in plan.tiles]
-    body += [_step(step) for step in plan.program]
+    body += [_Line().visit(step) for step in plan.program]
     return {
         "name": f"{plan.case}_kernel",
         "tensors": [_tensor(tensor) for tensor in tensors],
@@ -118,14 +118,18 @@ def _tile_type(tile: Tile) -> list[str]:
     return [f"{tile.name}_type = pl.TileType(", f"    {', '.join(arguments)}", ")"]
 
 
-def _step(step: Step) -> str:
-    if isinstance(step, Load):
+class _Line(Visitor[str]):
+    """A step of a plan in auto mode, which has neither flags nor loops."""
+
+    def load(self, step: Load) -> str:
         return f"pl.load({step.dst.tile}, {_window(step.src)})"
-    if isinstance(step, Store):
+
+    def store(self, step: Store) -> str:
         tensor, _, place = _window(step.dst).partition(", ")
         return f"pl.store({tensor}, {step.src.tile}, {place})"
-    assert isinstance(step, Instruction), f"a plan in auto mode has no {step!r}"
-    return f"pl.{OPS[step.op]}({', '.join(window.tile for _, window in step.args)})"
+
+    def instruction(self, step: Instruction) -> str:
+        return f"pl.{OPS[step.op.name]}({', '.join(window.tile for _, window in step.args)})"
 
 
 def _window(gm: GmWindow) -> str:

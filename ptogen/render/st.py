@@ -32,9 +32,9 @@ def render_all(
     digests = [content_digest(suite) for suite, _ in planned]
     tops = [banner(suite, license_header, digest) for (suite, _), digest in zip(planned, digests, strict=True)]
     cpp: dict[tuple[int, str], str] = {}
-    functions = [kernels(suite.op, plans) for suite, plans in planned]
+    functions = [kernels(plans) for suite, plans in planned]
     for number, ((suite, plans), top) in enumerate(zip(planned, tops, strict=True)):
-        cpp[number, f"{suite.name}_kernel.cpp"] = kernel_cpp(suite.op, functions[number], top)
+        cpp[number, f"{suite.name}_kernel.cpp"] = kernel_cpp(suite.graph.ops, functions[number], top)
         cpp[number, "main.cpp"] = main_cpp(suite, plans, functions[number], top)
     laid_out: list[dict[str, str]] = [{} for _ in planned]
     for (number, name), text in format_cpp(cpp).items():

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptogen.dtypes import ALIASES, DTYPES, Dtype
-from ptogen.ops.base import Role
+from ptogen.ops.sizing import Role
 from ptogen.sanitize.rewrite import code_of
 
 if TYPE_CHECKING:
@@ -197,12 +197,12 @@ def of_suite(suite: Suite, folder: Path) -> tuple[Call, ...]:
     """
     from importlib import import_module
 
-    golden = import_module(f"ptogen.golden.{suite.op.golden_module}")
+    golden = import_module(f"ptogen.golden.{suite.graph.golden_module}")
     calls = []
     for case in suite.cases:
-        arrays = golden.generate(**suite.op.golden_params(case, suite.base))
+        arrays = golden.generate(**suite.graph.golden_params(case, suite.base))
         arguments = []
-        for tensor in suite.op.tensors(case):
+        for tensor in suite.graph.tensors(case):
             data = None
             if tensor.role is Role.IN:
                 data = folder / f"{case.name}.{tensor.name}.bin"

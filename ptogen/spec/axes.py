@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
 from ptogen.dtypes import ALIASES, DTYPES
-from ptogen.ops.base import DATA_KINDS, Op
+from ptogen.ops.base import Op
+from ptogen.ops.case import DATA_KINDS
 from ptogen.spec.case import CaseReader, is_dtype
 from ptogen.spec.document import Document
 from ptogen.spec.faults import listing, quote

@@ -10,7 +10,8 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from ptogen.dtypes import ALIASES, DTYPES
-from ptogen.ops.base import DATA_KINDS, CaseFields, Op
+from ptogen.ops.base import Op
+from ptogen.ops.case import DATA_KINDS, CaseFields
 from ptogen.spec.document import Document
 from ptogen.spec.faults import Faults, clip, listing, quote, suggest
 from ptogen.spec.fields import build, wrong_choice, wrong_type

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from ptogen.ops.base import CaseFields
+from ptogen.ops.case import CaseFields
 from ptogen.spec.document import Document
 from ptogen.spec.faults import Faults, clip, listing, quote, suggest
 from ptogen.spec.model import Path

@@ -8,8 +8,10 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from ptogen.errors import Diagnostic, Position, PtogenError
+from ptogen.graph.model import Graph
 from ptogen.ops import catalogue
-from ptogen.ops.base import CaseFields, Fault, Op
+from ptogen.ops.base import Op
+from ptogen.ops.case import CaseFields, Fault
 from ptogen.platforms import PLATFORMS, UB_BLOCK_BYTES, Platform
 from ptogen.spec.case import NAME, TOP, CaseReader, reserved
 from ptogen.spec.document import MAX_BYTES, read
@@ -100,7 +102,7 @@ class _SpecReader(CaseReader):
         assert op and name
         return tuple(
             Suite(
-                op=op,
+                graph=Graph.of(op),
                 platform=platform,
                 mode=mode,
                 name=name,

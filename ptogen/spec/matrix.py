@@ -23,7 +23,8 @@ from typing import Any, get_args
 
 from ptogen.dtypes import DTYPES
 from ptogen.errors import Diagnostic
-from ptogen.ops.base import DATA_KINDS, Op
+from ptogen.ops.base import Op
+from ptogen.ops.case import DATA_KINDS
 from ptogen.platforms import PLATFORMS
 from ptogen.spec.carried import Carried
 from ptogen.spec.expression import Expression, ExpressionError

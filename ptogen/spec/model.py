@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
 from ptogen.errors import Position
-from ptogen.ops.base import CaseFields, Op
+from ptogen.graph.model import Graph
+from ptogen.ops.case import CaseFields
 from ptogen.platforms import Platform
 
 Path = tuple["str | int", ...]
@@ -43,7 +44,7 @@ class Suite:
     """The cases that become one ST directory on one platform.
 
     Attributes:
-        op: entry of the catalogue.
+        graph: what it computes.
         platform: row of the platform table.
         mode: ``manual`` or ``auto``.
         name: ST directory and suite name.
@@ -54,7 +55,7 @@ class Suite:
         base: folder of the spec file; a relative ``.npy`` path in ``data`` starts there.
     """
 
-    op: Op
+    graph: Graph
     platform: Platform
     mode: str
     name: str

@@ -7,7 +7,8 @@ from typing import Any
 
 from ptogen.dtypes import ALIASES, DTYPES
 from ptogen.ops import catalogue
-from ptogen.ops.base import DATA_KINDS, Op
+from ptogen.ops.base import Op
+from ptogen.ops.case import DATA_KINDS
 from ptogen.platforms import PLATFORMS
 from ptogen.spec.case import NAME, is_dtype
 from ptogen.spec.load import MODES

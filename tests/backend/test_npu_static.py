@@ -62,7 +62,7 @@ def write(root: Path, *specs: str | Path, edit: Callable[[str], str] = lambda te
             root.mkdir(exist_ok=True)
             path.write_text(spec)
         suites = [suite for suite in ptogen.load(path) if isinstance(spec, str) or suite.platform.name == "a2a3"]
-        rendered += [ptogen.render(suite, ptogen.plan(suite)) for suite in suites]
+        rendered += [ptogen.render_suite(suite, ptogen.plan_suite(suite)) for suite in suites]
     ptogen.write(root / "tree", rendered)
     for kernel in (root / "tree").rglob("*_kernel.cpp"):
         text = kernel.read_text()

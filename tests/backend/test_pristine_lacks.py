@@ -7,7 +7,7 @@ import json
 from ptogen import output
 from ptogen.backend import cpu_sim, download, probe
 from ptogen.backend.headers import Headers
-from ptogen.plan import plan_suite
+from ptogen.plan.suite import plan_suite
 from ptogen.render.st import render
 from ptogen.report.model import Outcome
 from ptogen.spec.load import load_text

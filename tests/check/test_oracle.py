@@ -11,8 +11,8 @@ from oracle import judge
 from ptogen.check.racecheck import racecheck
 from ptogen.check.replay import replay
 from ptogen.check.trace import Event, Touch, Trace
-from ptogen.ops.base import Region
 from ptogen.platforms import Pipe
+from ptogen.tiles import Region
 
 PIPES = (Pipe.MTE2, Pipe.V, Pipe.MTE3, Pipe.S)
 BYTES = st.tuples(st.integers(0, 3), st.integers(1, 2))
@@ -30,11 +30,11 @@ def programs(draw):
     common."""
     events: list[Event] = []
     for _ in range(draw(st.integers(1, 5))):
-        events.append(Event("", draw(st.sampled_from(PIPES)), tuple(draw(accesses()))))
+        events.append(Event("", "", draw(st.sampled_from(PIPES)), tuple(draw(accesses()))))
     for _ in range(draw(st.integers(0, 3))):
         source, target = draw(st.permutations(PIPES))[:2]
         flag = (source, target, draw(st.integers(0, 1)))
-        pair = [Event("", source, flag=flag, sets=True), Event("", target, flag=flag, waits=True)]
+        pair = [Event("", "", source, flag=flag, sets=True), Event("", "", target, flag=flag, waits=True)]
         place = draw(st.integers(0, len(events)))
         keep = draw(st.sampled_from(("both", "both", "both", "both", "set", "wait", "swapped")))
         if keep == "set":
@@ -49,9 +49,9 @@ def programs(draw):
             events.insert(place, pair[0])
     for _ in range(draw(st.integers(0, 2))):
         pipe, everything = draw(st.sampled_from(PIPES)), draw(st.integers(0, 3)) == 0
-        barrier = Event("", Pipe.S if everything else pipe, barrier=True, everything=everything)
+        barrier = Event("", "", Pipe.S if everything else pipe, barrier=True, everything=everything)
         events.insert(draw(st.integers(0, len(events))), barrier)
-    return [replace(event, label=f"{number} step") for number, event in enumerate(events)]
+    return [replace(event, place=str(number), words="step") for number, event in enumerate(events)]
 
 
 @settings(max_examples=3000, deadline=None)
@@ -77,13 +77,13 @@ def test_the_oracle_sees_what_it_should():
     write = (Touch("UB", "tile", Region(0, 2), True, True),)
     read = (Touch("UB", "tile", Region(1, 1), False, True),)
     flag = (Pipe.MTE2, Pipe.V, 0)
-    load, use = Event("0", Pipe.MTE2, write), Event("1", Pipe.V, read)
-    put, take = Event("2", Pipe.MTE2, flag=flag, sets=True), Event("3", Pipe.V, flag=flag, waits=True)
+    load, use = Event("0", "", Pipe.MTE2, write), Event("1", "", Pipe.V, read)
+    put, take = Event("2", "", Pipe.MTE2, flag=flag, sets=True), Event("3", "", Pipe.V, flag=flag, waits=True)
     assert judge([load, put, take, use]).clean
     assert judge([load, use]).races == {(0, 1)}
     assert judge([put, load, take, use]).races == {(1, 3)}
     assert judge([load, take, use]).hangs
     assert judge([load, put, put, take, take, use]).double_set
     assert judge([load, put]).left_set
-    assert judge([load, Event("4", Pipe.MTE2, write)]).races == {(0, 1)}
-    assert judge([load, Event("5", Pipe.MTE2, barrier=True), Event("6", Pipe.MTE2, write)]).clean
+    assert judge([load, Event("4", "", Pipe.MTE2, write)]).races == {(0, 1)}
+    assert judge([load, Event("5", "", Pipe.MTE2, barrier=True), Event("6", "", Pipe.MTE2, write)]).clean

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ptogen.check import check
+from ptogen.check import check_plan
 from ptogen.check.finding import Finding
 from ptogen.check.initcheck import initcheck
 from ptogen.check.trace import Event, Touch, Trace
+from ptogen.graph.model import Graph
 from ptogen.ops import catalogue
-from ptogen.ops.base import Region
+from ptogen.plan import fit
 from ptogen.plan.model import Affine, Instruction, KernelPlan, Load, Store
-from ptogen.plan.planner import plan_case
 from ptogen.platforms import PLATFORMS, Pipe
+from ptogen.tiles import Region
 
 
 def planned(op: str, platform: str = "a2a3", **fields) -> KernelPlan:
     entry, row = catalogue()[op], PLATFORMS[platform]
-    return plan_case(entry, entry.Case(name="case", **fields), row, "manual", row.ub_bytes)
+    return fit.planned(Graph.of(entry), entry.Case(name="case", **fields), row, "manual", row.ub_bytes)
 
 
 def with_step(plan: KernelPlan, place: int, step) -> KernelPlan:
@@ -25,7 +26,7 @@ def with_step(plan: KernelPlan, place: int, step) -> KernelPlan:
 
 
 def found(plan: KernelPlan) -> list[Finding]:
-    return check(plan, catalogue()[plan.op], PLATFORMS[plan.platform])
+    return check_plan(plan, PLATFORMS[plan.platform])
 
 
 SORT = planned("tsort32", dtype="float32", rows=4, cols=64, valid=(3, 64))
@@ -89,8 +90,8 @@ def test_a_tile_that_is_tmp_and_dst_holds_the_result():
 
     def judged(tmp: str) -> list[str]:
         events = (
-            Event("1 TXOR", Pipe.V, (tile,), tiles=(("dst", "dst"), ("tmp", tmp))),
-            Event("2 TSTORE", Pipe.MTE3, (read, out), tiles=(("src", "dst"),)),
+            Event("1", "TXOR", Pipe.V, (tile,), tiles=(("dst", "dst"), ("tmp", tmp)), scratch=("tmp",)),
+            Event("2", "TSTORE", Pipe.MTE3, (read, out), tiles=(("src", "dst"),)),
         )
         trace = Trace(events, {}, {"out": 128}, frozenset(), (replace(out, writes=False),), 196_608, 196_608)
         return [finding.code for finding in initcheck(trace)]

@@ -12,7 +12,10 @@ import pytest
 
 from ptogen import cli
 from ptogen.dtypes import FLOAT32
-from ptogen.ops.base import Role, Tensor
+from ptogen.ops.attributes import Bool, Int
+from ptogen.ops.base import Op
+from ptogen.ops.record import Form, slots
+from ptogen.ops.sizing import Role, Tensor
 from ptogen.plan.model import (
     Affine,
     Barrier,
@@ -133,12 +136,15 @@ def test_a_name_cannot_leave_the_output(capsys: pytest.CaptureFixture[str]) -> N
 # plan
 
 
+ADD = Op("TADD", "tadd", (), (), forms=(Form(slots("dst+ src")),), attributes=(Int("length"), Bool("wide")))
+
+
 def hand_made() -> KernelPlan:
-    whole = Window("a", 2, 8, 2, 5)
-    piece = Window("a", 1, 8, 1, 5, row=Affine(0, (("i", 1),)))
+    whole = Window(FLOAT32, 2, 8, 2, 5, "a")
+    piece = Window(FLOAT32, 1, 8, 1, 5, "a", row=Affine(0, (("i", 1),)))
     return KernelPlan(
         case="one",
-        op="tadd",
+        name="tadd",
         platform="a2a3",
         mode="manual",
         ub_bytes=1024,
@@ -146,12 +152,16 @@ def hand_made() -> KernelPlan:
             Tensor("out", FLOAT32, 2, 5, 2, 5, Role.OUT),
             Tensor("in", FLOAT32, 4, 5, 2, 5, Role.IN),
         ),
-        tiles=(Tile("a", "src", FLOAT32, 2, 8, 2, 5, 32, 0), Tile("b", "b", FLOAT32, 2, 8, 2, 8, 32, 64)),
+        tiles=(Tile(FLOAT32, 2, 8, 2, 5, "a", "src", 32, 0), Tile(FLOAT32, 2, 8, 2, 8, "b", "b", 32, 64)),
         program=(
             Load(whole, GmWindow("in", 2, 5)),
             SetFlag(Pipe.MTE2, Pipe.V, 3),
             WaitFlag(Pipe.MTE2, Pipe.V, 3),
-            Loop("i", 2, (Instruction("tadd", (("dst", Window("b", 2, 8, 2, 8)), ("src", piece))), Barrier(Pipe.V))),
+            Loop(
+                "i",
+                2,
+                (Instruction(ADD, (("dst", Window(FLOAT32, 2, 8, 2, 8, "b")), ("src", piece))), Barrier(Pipe.V)),
+            ),
             Store(GmWindow("out", 2, 5), whole),
         ),
         live_bytes=100,
@@ -192,6 +202,7 @@ def test_a_plan_as_data() -> None:
         "valid_rows": 2,
         "valid_cols": 8,
         "align": 32,
+        "layout": "row-major",
         "offset": 64,
         "bytes": 64,
     }

@@ -12,7 +12,7 @@ from ptogen import output
 from ptogen.backend import cpu_sim, probe
 from ptogen.dtypes import BFLOAT16
 from ptogen.ops import catalogue
-from ptogen.plan import plan_suite
+from ptogen.plan.suite import plan_suite
 from ptogen.platforms import PLATFORMS
 from ptogen.render.st import render
 from ptogen.report.model import Outcome

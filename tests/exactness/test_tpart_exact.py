@@ -14,8 +14,8 @@ from ptogen.check import check_suite
 from ptogen.dtypes import DTYPES
 from ptogen.ops import catalogue
 from ptogen.ops.tpart import INDEX_DTYPES
-from ptogen.plan import plan_suite
 from ptogen.plan.model import Instruction, unroll
+from ptogen.plan.suite import plan_suite
 from ptogen.platforms import PLATFORMS
 from ptogen.render.st import render
 from ptogen.report.model import Outcome
@@ -100,7 +100,7 @@ def test_every_case_is_exact(report):
 
 
 def test_every_dtype_of_a2a3_and_of_a5_is_among_them(suites):
-    ran = {(suite.op.name, suite.platform.name): {case.dtype for case in suite.cases} for suite in suites}
+    ran = {(suite.graph.name, suite.platform.name): {case.dtype for case in suite.cases} for suite in suites}
     for op in OPS:
         for platform in ("a2a3", "a5"):
             expected = {dtype.name for dtype in catalogue()[op].dtypes(PLATFORMS[platform])} - {"bfloat16"}
@@ -120,7 +120,9 @@ def test_upstream_computes_wherever_no_listed_defect_applies(report, suites):
         expected = 0
         for case, plan in zip(by_key[suite.key].cases, plan_suite(by_key[suite.key]), strict=True):
             calls = sum(isinstance(step, Instruction) for step, _, _ in unroll(plan.program))
-            expected += calls * (not present & set(by_key[suite.key].op.defects_of(case, by_key[suite.key].platform)))
+            expected += calls * (
+                not present & set(by_key[suite.key].graph.defects_of(case, by_key[suite.key].platform))
+            )
         assert set(corrected) <= present
         # A plan may be cut, and a part where the sources do not overlap has no ties.
         assert upstream >= expected

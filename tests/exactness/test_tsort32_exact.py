@@ -14,9 +14,10 @@ from ptogen import output
 from ptogen.backend import cpu_sim
 from ptogen.check import check_suite
 from ptogen.errors import PtogenError
+from ptogen.graph.model import Graph
 from ptogen.ops import catalogue
-from ptogen.plan import plan_suite
-from ptogen.plan.planner import plan_case
+from ptogen.plan.fit import planned
+from ptogen.plan.suite import plan_suite
 from ptogen.platforms import PLATFORMS
 from ptogen.render.st import render
 from ptogen.report.model import Outcome
@@ -39,7 +40,7 @@ def split(platform: str, mode: str) -> tuple[list[dict], list[tuple[dict, Ptogen
     fits, refused = [], []
     for number, shape in enumerate(SHAPES):
         try:
-            plan_case(TSORT32, TSORT32.Case(name="case", **shape), row, mode, row.ub_bytes)
+            planned(Graph.of(TSORT32), TSORT32.Case(name="case", **shape), row, mode, row.ub_bytes)
         except PtogenError as error:
             refused.append((shape, error))
         else:

@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 
 from ptogen.dtypes import DTYPES, UINT32
-from ptogen.ops.base import CaseFields, Op, Role, Tensor
+from ptogen.graph.model import Graph
+from ptogen.ops.base import Op
+from ptogen.ops.case import CaseFields
+from ptogen.ops.record import Form, slots
+from ptogen.ops.sizing import Role, Tensor
 from ptogen.plan.model import KernelPlan
-from ptogen.platforms import PLATFORMS, Pipe
+from ptogen.platforms import PLATFORMS
 from ptogen.render import host
 from ptogen.render.kernel import Kernel
 from ptogen.spec.model import Marks, Suite
@@ -84,9 +88,11 @@ def masked_plan() -> KernelPlan:
 
 
 def sort_suite(name: str = "handmade") -> Suite:
-    op = HandmadeOp(name, "TSORT32", Pipe.V, (), ())
+    op = HandmadeOp("TSORT32", name, (), (), forms=(Form(slots("dst+ src idx")),))
     cases = tuple(CaseFields(name=case, seed=place) for place, case in enumerate(SORTS))
-    return Suite(op, PLATFORMS["cpu"], "manual", name, cases, 196_608, Marks("handmade.yaml", {}), ((),) * len(cases))
+    return Suite(
+        Graph.of(op), PLATFORMS["cpu"], "manual", name, cases, 196_608, Marks("handmade.yaml", {}), ((),) * len(cases)
+    )
 
 
 def host_text() -> str:

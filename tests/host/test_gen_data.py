@@ -18,8 +18,10 @@ from handmade import BANNER, SORTS, HandmadeOp, gen_data_text, sort_plan, sort_s
 
 from ptogen.golden import sort32
 from ptogen.golden.values import load_values
-from ptogen.ops.base import Role
-from ptogen.plan import plan_suite
+from ptogen.graph.model import Graph
+from ptogen.ops.base import Op
+from ptogen.ops.sizing import Role
+from ptogen.plan.suite import plan_suite
 from ptogen.render import host
 from ptogen.spec.load import load_text
 
@@ -147,7 +149,8 @@ def values_suite(tmp_path: pathlib.Path) -> tuple[Any, np.ndarray]:
             return {**SORTS["f32_part"], "data": "it's \u00e9.npy", "seed": 0, "values": values}
 
     suite = sort_suite()
-    return dataclasses.replace(suite, op=ValuesOp(*dataclasses.astuple(suite.op)[:5]), cases=suite.cases[:1]), array
+    op = ValuesOp(**{field.name: getattr(suite.graph.ops[0], field.name) for field in dataclasses.fields(Op)})
+    return dataclasses.replace(suite, graph=Graph.of(op), cases=suite.cases[:1]), array
 
 
 def test_values_of_a_file_are_in_the_text(tmp_path: pathlib.Path, values_suite: tuple[Any, np.ndarray]) -> None:

@@ -53,8 +53,8 @@ def test_check_gives_findings(tmp_path: Path) -> None:
         "op: tsort32\nplatform: a2a3\ndtype: float32\nrows: 1\ncols: 2\nub: {src: 0x0, idx: 0x40, dst: 0x200}\n"
     )
     (suite,) = ptogen.load(spec)
-    plans = ptogen.plan(suite)
-    findings = ptogen.check(suite, plans)
+    plans = ptogen.plan_suite(suite)
+    findings = ptogen.check_plans(suite, plans)
     assert plans and all(isinstance(plan, KernelPlan) for plan in plans)
     assert findings and all(isinstance(finding, Finding) for finding in findings)
 

@@ -24,7 +24,7 @@ from ptogen.matrix import make as suite_maker
 from ptogen.matrix.engine import generate
 from ptogen.matrix.make import Options
 from ptogen.matrix.sound import _known, _named, sound_plans
-from ptogen.plan import plan_suite
+from ptogen.plan.suite import plan_suite
 from ptogen.platforms import Pipe
 from ptogen.render import cpp, st
 from ptogen.render.environment import template_root

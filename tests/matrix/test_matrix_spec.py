@@ -13,9 +13,8 @@ from ptogen.matrix.boundaries import boundaries
 from ptogen.matrix.expand import Expander, slices
 from ptogen.matrix.strategy import pairwise, sample
 from ptogen.matrix.suites import Dropped, SuiteRows, suites
-from ptogen.ops import catalogue
 from ptogen.plan import layout
-from ptogen.plan.planner import plan_case
+from ptogen.plan.fit import planned
 from ptogen.plan.tiling import tile
 from ptogen.spec.expression import ExpressionError, parse
 from ptogen.spec.load_matrix import load_matrix, load_matrix_text
@@ -189,8 +188,8 @@ def test_what_fits_is_what_can_be_planned(monkeypatch: pytest.MonkeyPatch) -> No
     answers = {}
     real = expand.fits
 
-    def noted(sizing, mode, ub_bytes, pins):
-        answers[sizing, mode, ub_bytes, tuple((pins or {}).items())] = real(sizing, mode, ub_bytes, pins)
+    def noted(graph, sizing, mode, ub_bytes, pins):
+        answers[sizing, mode, ub_bytes, tuple((pins or {}).items())] = real(graph, sizing, mode, ub_bytes, pins)
         return True
 
     monkeypatch.setattr(expand, "fits", noted)
@@ -198,9 +197,9 @@ def test_what_fits_is_what_can_be_planned(monkeypatch: pytest.MonkeyPatch) -> No
     for rows in made(EDGES)[0]:
         suite = rows.suite(read(EDGES), None)
         for case in suite.cases:
-            sizing = suite.op.sizing(case, suite.platform)
+            sizing = suite.graph.sizing(case, suite.platform)
             fits = answers[sizing, suite.mode, suite.ub_bytes, tuple((case.ub or {}).items())]
-            tiles, program = tile(suite.op.name, sizing, suite.mode)
+            tiles, program = tile(suite.graph, sizing, suite.mode)
             placed = layout.place(
                 tiles, layout.lifetimes(program), suite.ub_bytes, case.ub or {}, share=suite.mode == "manual"
             )
@@ -208,10 +207,10 @@ def test_what_fits_is_what_can_be_planned(monkeypatch: pytest.MonkeyPatch) -> No
             agreed[fits] += 1
             if agreed[fits] % 40 == 0:
                 if fits:
-                    plan_case(suite.op, case, suite.platform, suite.mode, suite.ub_bytes)
+                    planned(suite.graph, case, suite.platform, suite.mode, suite.ub_bytes)
                 else:
                     with pytest.raises(PtogenError, match="PTG301"):
-                        plan_case(suite.op, case, suite.platform, suite.mode, suite.ub_bytes)
+                        planned(suite.graph, case, suite.platform, suite.mode, suite.ub_bytes)
     assert min(agreed.values()) > 100
 
 
@@ -342,17 +341,3 @@ def test_the_shipped_matrices_can_be_read(place: Path) -> None:
 def test_hostile_matrices_are_refused(text: str) -> None:
     with pytest.raises(PtogenError):
         read(text)
-
-
-@pytest.mark.parametrize("op", sorted(catalogue()))
-def test_effects_ask_the_platform_for_its_family_only(op: str) -> None:
-    """What lets platforms of one family share plans: see ptogen/matrix/sound.py."""
-    import inspect
-
-    from ptogen.ops.base import Op
-
-    source = inspect.getsource(inspect.getmodule(type(catalogue()[op])))
-    effects = [part.split("\n    def ")[0] for part in source.split("def effects(")[1:]]
-    assert effects and issubclass(type(catalogue()[op]), Op)
-    for text in effects:
-        assert "platform." not in text.replace("platform.family", "")

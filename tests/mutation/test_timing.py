@@ -10,8 +10,8 @@ from mutants.corpus import ROOT
 from mutants.timing import Segments, outcomes, same_results
 
 from ptogen.check.trace import Event, Touch
-from ptogen.ops.base import Region
 from ptogen.platforms import Pipe
+from ptogen.tiles import Region
 
 sys.path.insert(0, str(ROOT / "tests" / "check"))
 from oracle import judge  # noqa: E402
@@ -41,7 +41,7 @@ def test_it_agrees_with_the_oracle(events):
 
 def _event(pipe: Pipe, name: str, *touches: tuple[str, int, bool], **flags) -> Event:
     own = tuple(Touch(memory, memory, Region(start, 4), writes, True) for memory, start, writes in touches)
-    return Event(f"1 {name}()", pipe, own, **flags)
+    return Event("1", f"{name}()", pipe, own, **flags)
 
 
 LOAD = _event(Pipe.MTE2, "LOAD", ("in", 0, False), ("UB", 0, True))

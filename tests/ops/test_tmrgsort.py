@@ -12,14 +12,17 @@ from ptogen.check import check_suite
 from ptogen.dtypes import FLOAT16, FLOAT32, UINT32
 from ptogen.errors import PtogenError
 from ptogen.golden.mrgsort import generate
+from ptogen.graph.model import Graph
 from ptogen.ops import catalogue
-from ptogen.ops.base import Arg, Effects, Role
-from ptogen.plan import plan_suite
+from ptogen.ops.effects import Effects
+from ptogen.ops.sizing import Role
+from ptogen.plan.fit import planned
 from ptogen.plan.model import Instruction, KernelPlan, SetFlag, Store, WaitFlag
-from ptogen.plan.planner import plan_case
+from ptogen.plan.suite import plan_suite
 from ptogen.platforms import PLATFORMS, Pipe
 from ptogen.render.kernel import kernel_cpp, kernels
 from ptogen.spec.load import load, load_text
+from ptogen.tiles import TileType
 
 TMRGSORT = catalogue()["tmrgsort"]
 NPUS = [name for name, row in PLATFORMS.items() if row.family != "cpu"]
@@ -59,7 +62,7 @@ def cols(plan: KernelPlan) -> dict[str, tuple[int, int]]:
 
 
 def text(made: KernelPlan) -> str:
-    return " ".join(kernel_cpp(TMRGSORT, kernels(TMRGSORT, [made]), "").split())
+    return " ".join(kernel_cpp((TMRGSORT,), kernels([made]), "").split())
 
 
 # What the documents and headers say.
@@ -351,8 +354,8 @@ def case(**fields):
 
 def effects(platform: str, attributes: dict, **columns: tuple[int, int]) -> Effects:
     """Effects on float tiles of these (physical, valid) columns."""
-    args = {name: Arg(FLOAT32, 1, own[0], 1, own[1]) for name, own in columns.items()}
-    return TMRGSORT.effects(PLATFORMS[platform], args, attributes)
+    args = {name: TileType(FLOAT32, 1, own[0], 1, own[1]) for name, own in columns.items()}
+    return TMRGSORT.effects(PLATFORMS[platform].family, args, attributes)
 
 
 def touched(found: Effects) -> set[tuple[str, bool, int, int, bool]]:
@@ -388,7 +391,7 @@ def test_the_simulator_merges_into_dst():
 def test_exhausted_uses_a_flag_of_its_own(platform):
     assert effects(platform, {"exhausted": True}, **MULTI).events == ((Pipe.V, Pipe.S, 0),)
     assert effects(platform, {"exhausted": False}, **MULTI).events == ()
-    counts = TMRGSORT.effects(PLATFORMS[platform], {"counts": Arg(UINT32, 1, 8, 1, 3)}, {"lists": 3})
+    counts = TMRGSORT.effects(PLATFORMS[platform].family, {"counts": TileType(UINT32, 1, 8, 1, 3)}, {"lists": 3})
     assert counts.pipe is Pipe.S and touched(counts) == {("counts", True, 0, 12, True)}
 
 
@@ -431,8 +434,8 @@ def test_a2a3_asserts_less_than_its_ub():
 
 
 def test_tiles_of_several_rows_or_types_do_not_compile():
-    tall = {"dst": Arg(FLOAT32, 2, 256, 2, 256), "src": Arg(FLOAT16, 1, 256, 1, 256)}
-    text = " ".join(TMRGSORT.effects(PLATFORMS["a5"], tall, {"block_len": 64}).defects)
+    tall = {"dst": TileType(FLOAT32, 2, 256, 2, 256), "src": TileType(FLOAT16, 1, 256, 1, 256)}
+    text = " ".join(TMRGSORT.effects("a5", tall, {"block_len": 64}).defects)
     assert "dst must have 1 row" in text and "float16, float32" in text
 
 
@@ -447,11 +450,11 @@ def test_no_plan_meets_a_defect_of_its_header(platform):
     cases += [case(variant="multi", lists=lists, exhausted=True) for lists in ((2, 2), (2, 1000, 66), (8, 6, 4, 2))]
     for one in cases:
         sizing = TMRGSORT.sizing(one, row)
-        tiles = {
-            own.name: Arg(own.dtype, own.rows, own.cols, own.valid_rows, own.valid_cols) for own in sizing.operands
-        }
+        tiles = {own.name: own.type for own in sizing.operands}
         for part in sizing.parts:
-            assert not TMRGSORT.effects(row, {name: tiles[name] for name in part.args}, dict(part.attributes)).defects
+            assert not TMRGSORT.effects(
+                row.family, {name: tiles[name] for name in part.args}, dict(part.attributes)
+            ).defects
 
 
 def test_the_flag_that_the_header_uses_inside_is_left_to_it():
@@ -461,5 +464,5 @@ def test_the_flag_that_the_header_uses_inside_is_left_to_it():
         case = op.Case(name="case", dtype="float32", variant="multi", lists=(64, 128), exhausted=exhausted)
         merge = op.sizing(case, PLATFORMS["a2a3"]).parts[0]
         assert merge.events == (((Pipe.V, Pipe.S, 0),) if exhausted else ())
-        plan = plan_case(op, case, PLATFORMS["a2a3"], "manual", PLATFORMS["a2a3"].ub_bytes)
+        plan = planned(Graph.of(op), case, PLATFORMS["a2a3"], "manual", PLATFORMS["a2a3"].ub_bytes)
         assert [step.events for step in plan.program if isinstance(step, Instruction)][0] == merge.events

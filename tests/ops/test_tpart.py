@@ -12,12 +12,13 @@ from ptogen.check import check_suite
 from ptogen.dtypes import DTYPES, FLOAT16, FLOAT32, INT32, INT64, UINT32
 from ptogen.errors import PtogenError
 from ptogen.ops import catalogue
-from ptogen.ops.base import Arg, Effects
-from ptogen.plan import plan_suite
+from ptogen.ops.effects import Effects
 from ptogen.plan.model import Instruction, KernelPlan, Load, Store, unroll
+from ptogen.plan.suite import plan_suite
 from ptogen.platforms import PLATFORMS
 from ptogen.render.kernel import kernel_cpp, kernels
 from ptogen.spec.load import load_text
+from ptogen.tiles import TileType
 
 OPS = {name: op for name, op in catalogue().items() if name.startswith("tpart")}
 PLAIN = ["tpartadd", "tpartmax", "tpartmin", "tpartmul"]
@@ -86,7 +87,7 @@ def test_the_documents_example_at_its_addresses():
             "src1": (0x2000, 1024),
             "dst": (0x3000, 1024),
         }
-        assert "TPARTMIN(dstTile, src0Tile, src1Tile);" in kernel_cpp(suite.op, kernels(suite.op, (made,)), "")
+        assert "TPARTMIN(dstTile, src0Tile, src1Tile);" in kernel_cpp(suite.graph.ops, kernels((made,)), "")
 
 
 @pytest.mark.parametrize("name", ARG)
@@ -115,7 +116,7 @@ def test_an_empty_source_is_an_argument_that_nobody_loads(mode, platform, source
         return
     made = plan(platform=platform, mode=mode, **regions(**{source: empty}))
     assert [load.dst.tile for load in steps(made, Load)] == [{"src0": "src1", "src1": "src0"}[source]]
-    text = kernel_cpp(OPS["tpartmin"], kernels(OPS["tpartmin"], (made,)), "")
+    text = kernel_cpp((OPS["tpartmin"],), kernels((made,)), "")
     assert f"-1, -1> {source}Tile({empty[0]}, {empty[1]});" in text
     assert "TPARTMIN(dstTile, src0Tile, src1Tile);" in text
 
@@ -229,7 +230,8 @@ def test_pins_of_operands_that_are_not_there():
 
 def effects(name: str, platform: str, **shapes: tuple) -> Effects:
     """Of tiles given as dtype, rows, physical columns, valid rows, valid columns."""
-    return OPS[name].effects(PLATFORMS[platform], {operand: Arg(*shape) for operand, shape in shapes.items()}, {})
+    tiles = {operand: TileType(*shape) for operand, shape in shapes.items()}
+    return OPS[name].effects(PLATFORMS[platform].family, tiles, {})
 
 
 def written(found: Effects, operand: str, defined: bool) -> set[int]:

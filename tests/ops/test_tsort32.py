@@ -13,11 +13,11 @@ from ptogen.check import check_suite
 from ptogen.dtypes import FLOAT16, FLOAT32, UINT32
 from ptogen.errors import PtogenError
 from ptogen.ops import catalogue
-from ptogen.ops.base import Arg
-from ptogen.plan import plan_suite
 from ptogen.plan.model import Instruction, KernelPlan, unroll
+from ptogen.plan.suite import plan_suite
 from ptogen.platforms import PLATFORMS
 from ptogen.spec.load import load_text
+from ptogen.tiles import TileType
 
 TSORT32 = catalogue()["tsort32"]
 
@@ -126,12 +126,12 @@ def test_no_call_ever_meets_a_defect_of_its_header(platform, dtype):
             for part in TSORT32.sizing(case, row).parts:
                 width = -(-part.cols // 32) * 32
                 args = {
-                    "dst": Arg(FLOAT32 if dtype == "float32" else FLOAT16, 1, width * 4, 1, part.cols * 4),
-                    "src": Arg(FLOAT32 if dtype == "float32" else FLOAT16, 1, width, 1, part.cols),
-                    "idx": Arg(UINT32, 1, width, 1, part.cols),
-                    "tmp": Arg(FLOAT32 if dtype == "float32" else FLOAT16, 1, 8192, 1, 8192),
+                    "dst": TileType(FLOAT32 if dtype == "float32" else FLOAT16, 1, width * 4, 1, part.cols * 4),
+                    "src": TileType(FLOAT32 if dtype == "float32" else FLOAT16, 1, width, 1, part.cols),
+                    "idx": TileType(UINT32, 1, width, 1, part.cols),
+                    "tmp": TileType(FLOAT32 if dtype == "float32" else FLOAT16, 1, 8192, 1, 8192),
                 }
-                assert not TSORT32.effects(row, {name: args[name] for name in part.args}, {}).defects
+                assert not TSORT32.effects(row.family, {name: args[name] for name in part.args}, {}).defects
 
 
 def test_one_row_of_indices_for_all_rows():

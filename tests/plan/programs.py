@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from ptogen.check import check
+from ptogen.check import check_plan
 from ptogen.check.finding import Finding
 from ptogen.dtypes import FLOAT32
-from ptogen.ops.base import Access, Effects, Op, Region, Role, Tensor
+from ptogen.ops.base import Op
+from ptogen.ops.effects import Access, Effects
+from ptogen.ops.record import Form, slots
+from ptogen.ops.sizing import Role, Tensor
 from ptogen.plan.model import (
     Affine,
     GmWindow,
@@ -19,29 +22,29 @@ from ptogen.plan.model import (
     Tile,
     Window,
 )
-from ptogen.plan.planner import footprint
+from ptogen.plan.planner import Footprints
 from ptogen.plan.sync import synchronise
 from ptogen.platforms import PLATFORMS, Pipe
+from ptogen.tiles import Region
 
 ROWS, COLS = 3, 8
-ROLES = {"dst": Role.OUT, "src": Role.IN}
 
 
 class Copy(Op):
     """dst = src, on PIPE_V."""
 
-    def effects(self, platform, args, attributes):
+    def effects(self, family, args, attributes):
         whole = {name: Region(0, arg.cols * arg.dtype.bytes, arg.rows, arg.pitch) for name, arg in args.items()}
         accesses = (Access("src", False, whole["src"]), Access("dst", True, whole["dst"]))
         return Effects(Pipe.V, accesses, events=self.defects)
 
 
-COPY = Copy("copy", "TCOPY", Pipe.V, (), ())
+COPY = Copy("TCOPY", "copy", (), (), forms=(Form(slots("dst+ src")),))
 A2A3 = PLATFORMS["a2a3"]
 
 
 def tile(name: str, offset: int) -> Tile:
-    return Tile(name, name, FLOAT32, ROWS, COLS, ROWS, COLS, 32, offset)
+    return Tile(FLOAT32, ROWS, COLS, ROWS, COLS, name, name, 32, offset)
 
 
 def tensors(*names: str) -> tuple[Tensor, ...]:
@@ -51,13 +54,13 @@ def tensors(*names: str) -> tuple[Tensor, ...]:
 
 
 def whole(name: str) -> Window:
-    return Window(name, ROWS, COLS, ROWS, COLS)
+    return Window(FLOAT32, ROWS, COLS, ROWS, COLS, name)
 
 
 def row(name: str, variable: str | int) -> Window:
     """One row: a fixed one, or the one of a loop's turn."""
     place = Affine(variable) if isinstance(variable, int) else Affine(0, ((variable, 1),))
-    return Window(name, 1, COLS, 1, COLS, place)
+    return Window(FLOAT32, 1, COLS, 1, COLS, name, place)
 
 
 def gm(name: str, window: Window) -> GmWindow:
@@ -76,20 +79,20 @@ def store(window: Window | str, tensor: str = "out") -> Store:
 
 def copy(dst: Window | str, src: Window | str) -> Instruction:
     windows = [whole(one) if isinstance(one, str) else one for one in (dst, src)]
-    return Instruction("copy", (("dst", windows[0]), ("src", windows[1])))
+    return Instruction(COPY, (("dst", windows[0]), ("src", windows[1])))
 
 
 def synchronised(
     program: Program, tiles: tuple[Tile, ...], gm_tensors: tuple[Tensor, ...], event_ids: int = 8
 ) -> KernelPlan:
     """The planner's flags on a hand-made program."""
-    program = synchronise(program, lambda step: footprint(step, tiles, ROLES, gm_tensors), event_ids)
+    program = synchronise(program, Footprints(tiles, gm_tensors).visit, event_ids)
     return KernelPlan("case", "copy", "a2a3", "manual", A2A3.ub_bytes, gm_tensors, tiles, program, 0)
 
 
-def order_findings(plan: KernelPlan, op: Op = COPY) -> list[Finding]:
+def order_findings(plan: KernelPlan) -> list[Finding]:
     """What the checkers say of order and flags."""
-    return [finding for finding in check(plan, op, A2A3) if finding.code.startswith(("PTG41", "PTG42"))]
+    return [finding for finding in check_plan(plan, A2A3) if finding.code.startswith(("PTG41", "PTG42"))]
 
 
 def flags(program: Program) -> list[tuple[Pipe, Pipe, int]]:

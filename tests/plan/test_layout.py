@@ -11,17 +11,18 @@ from programs import copy, load, store
 
 from ptogen.dtypes import FLOAT32
 from ptogen.errors import PtogenError
+from ptogen.graph.model import Graph
 from ptogen.ops import catalogue
 from ptogen.plan import layout
+from ptogen.plan.fit import planned
 from ptogen.plan.model import Tile
-from ptogen.plan.planner import plan_case
 from ptogen.platforms import PLATFORMS
 
 TSORT32 = catalogue()["tsort32"]
 
 
 def tile(name: str, size: int, align: int = 32) -> Tile:
-    return Tile(name, name, FLOAT32, 1, size // 4, 1, size // 4, align, 0)
+    return Tile(FLOAT32, 1, size // 4, 1, size // 4, name, name, align, 0)
 
 
 def test_tiles_stand_in_a_row_each_at_its_alignment():
@@ -79,7 +80,7 @@ def test_live_tiles_never_meet(drawn, capacity):
 def overflow(platform: str, mode: str = "manual", **fields):
     case = TSORT32.Case(name="case", **fields)
     with pytest.raises(PtogenError) as caught:
-        plan_case(TSORT32, case, PLATFORMS[platform], mode, PLATFORMS[platform].ub_bytes)
+        planned(Graph.of(TSORT32), case, PLATFORMS[platform], mode, PLATFORMS[platform].ub_bytes)
     return caught.value.diagnostics[0]
 
 
@@ -113,7 +114,7 @@ def test_what_the_hint_promises_fits_and_one_more_does_not(platform, fields):
     def fits(rows: int, cols: int) -> bool:
         case = TSORT32.Case(name="case", **{**fields, "rows": rows, "cols": cols})
         try:
-            plan_case(TSORT32, case, row, "manual", row.ub_bytes)
+            planned(Graph.of(TSORT32), case, row, "manual", row.ub_bytes)
         except PtogenError:
             return False
         return True

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import A2A3, COPY, copy, flags, load, order_findings, row, store, synchronised, tensors, tile
+from programs import A2A3, copy, flags, load, order_findings, row, store, synchronised, tensors, tile
 
-from ptogen.check import check
+from ptogen.check import check_plan
 from ptogen.errors import PtogenError
 from ptogen.plan.model import Affine, Barrier, Loop, SetFlag, WaitFlag
 from ptogen.plan.sync import Footprint, Span, synchronise
@@ -171,7 +171,7 @@ def test_random_programs_get_all_the_order_they_need_and_no_more(program, offset
     roomy = replace(A2A3, event_ids=64)
 
     def order(plan):
-        return [finding for finding in check(plan, COPY, roomy) if finding.code.startswith(("PTG41", "PTG42"))]
+        return [finding for finding in check_plan(plan, roomy) if finding.code.startswith(("PTG41", "PTG42"))]
 
     assert not order(plan), order(plan)[0]
     if not any(isinstance(step, Loop) for step in program):

@@ -9,8 +9,8 @@ import pytest
 from pto_as_parser import Event, Gm, Rejected, Tile, TileBuf, read
 
 from ptogen.check import check_suite
-from ptogen.plan import plan_suite
 from ptogen.plan.model import Barrier, GmWindow, Instruction, KernelPlan, Load, SetFlag, Store, WaitFlag, Window, unroll
+from ptogen.plan.suite import plan_suite
 from ptogen.render import pto_as
 from ptogen.spec.load import load_text
 from ptogen.spec.model import Suite
@@ -62,7 +62,7 @@ def hold(plan: KernelPlan, events: list[Event]) -> None:
             assert (event.name, sides) == expected
         elif isinstance(step, Instruction):
             windows = {name: tile_of(plan, window, variables) for name, window in step.args}
-            assert event.name == step.op
+            assert event.name == step.op.name
             assert [said(one) for one in event.outs if isinstance(one, Tile)] == [windows["dst"]]
             ins = [said(one) for one in event.ins if isinstance(one, Tile)]
             tmp = [windows.pop("tmp")] if "tmp" in windows else []

@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 from pto_as_parser import ELEMENTS as SIZES
 from pto_as_parser import Rejected, read
 
-from ptogen.dtypes import DTYPES, INT32
+from ptogen.dtypes import DTYPES, FLOAT32, INT32
 from ptogen.errors import PtogenError
-from ptogen.ops.base import Assembly, Constant, Fault, Op
+from ptogen.graph.model import Graph
+from ptogen.ops.assembly import Assembly, Constant
+from ptogen.ops.base import Op
+from ptogen.ops.case import Fault
+from ptogen.ops.record import Form, slots
 from ptogen.plan.model import (
     Affine,
     Barrier,
@@ -132,7 +136,7 @@ def test_level_1_sorts_a_wide_row_in_pieces() -> None:
 
 def hand_made(op: Op, plan: KernelPlan, level: int | None = None) -> str:
     (suite,) = load_text("{op: tsort32, platform: a2a3, dtype: float32, rows: 1, cols: 32}", "spec.yaml", Path())
-    return text_of(replace(suite, op=op, mode=plan.mode), (plan,), level)
+    return text_of(replace(suite, graph=Graph.of(op), mode=plan.mode), (plan,), level)
 
 
 class Combine(Op):
@@ -157,7 +161,7 @@ class Combine(Op):
 
 
 def combine(name: str) -> Combine:
-    return Combine(name, name.upper(), Pipe.V, (), ())
+    return Combine(name.upper(), name, (), (), forms=(Form(slots("dst+ src0 src1 tmp~")),))
 
 
 TILES = tuple(
@@ -168,12 +172,15 @@ TILES = tuple(
 
 def whole(name: str) -> Window:
     own = next(tile for tile in TILES if tile.name == name)
-    return Window(name, 1, own.cols, 1, own.cols)
+    return Window(own.dtype, 1, own.cols, 1, own.cols, name)
 
 
 def merge_plan(mode: str, args: dict[str, str], **attributes) -> KernelPlan:
     step = Instruction(
-        "tmrgsort", tuple((name, whole(tile)) for name, tile in args.items()), Pipe.V, tuple(attributes.items())
+        combine("tmrgsort"),
+        tuple((name, whole(tile)) for name, tile in args.items()),
+        Pipe.V,
+        tuple(attributes.items()),
     )
     return KernelPlan("case", "tmrgsort", "a2a3", mode, 196_608, (), TILES, (step, step), 0)
 
@@ -214,8 +221,8 @@ def test_a_part_op_needs_no_words_of_its_own(name: str, mode: str) -> None:
         replace(programs.tile(own, 4096 * number), dtype=INT32, rows=32, cols=32, valid_rows=rows, valid_cols=30)
         for number, (own, rows) in enumerate((("src0", 31), ("src1", 7), ("dst", 31)))
     )
-    windows = {tile.name: Window(tile.name, 32, 32, tile.valid_rows, tile.valid_cols) for tile in tiles}
-    step = Instruction(name, tuple((own, windows[own]) for own in ("dst", "src0", "src1")))
+    windows = {tile.name: replace(tile.window, rows=32, cols=32) for tile in tiles}
+    step = Instruction(combine(name), tuple((own, windows[own]) for own in ("dst", "src0", "src1")))
     plan = KernelPlan("case", name, "a2a3", mode, 196_608, (), tiles, (step,), 0)
     level = 3 if mode == "manual" else 2
     hold(plan, read(hand_made(combine(name), plan), level).functions["case"].events())
@@ -225,7 +232,7 @@ def test_nested_loops_flags_and_parts_of_gm() -> None:
     """Rows of a tile in two loops, at addresses and at places of GM that depend on their variables."""
 
     def row(name: str, place: Affine) -> Window:
-        return Window(name, 1, programs.COLS, 1, programs.COLS, place)
+        return Window(FLOAT32, 1, programs.COLS, 1, programs.COLS, name, place)
 
     outer, both = Affine(0, (("i", 1),)), Affine(1, (("i", 1), ("j", 1)))
     args = (("dst", row("b", outer)), ("src0", row("a", both)), ("src1", row("a", Affine(2))))
@@ -233,7 +240,7 @@ def test_nested_loops_flags_and_parts_of_gm() -> None:
         Load(row("a", outer), GmWindow("in", 1, programs.COLS, outer)),
         SetFlag(Pipe.MTE2, Pipe.V, 3),
         WaitFlag(Pipe.MTE2, Pipe.V, 3),
-        Loop("j", 2, (Instruction("tpartadd", args), Barrier(Pipe.V))),
+        Loop("j", 2, (Instruction(combine("tpartadd"), args), Barrier(Pipe.V))),
         Store(GmWindow("out", 1, 4, outer, Affine(4)), replace(row("b", outer), valid_cols=4)),
     )
     tiles = (programs.tile("a", 64), programs.tile("b", 1024))
@@ -261,15 +268,15 @@ def test_what_an_op_has_no_text_for_is_refused_at_its_field() -> None:
 
 
 def test_a_part_of_a_tile_takes_an_address() -> None:
-    part = Window("a", 1, programs.COLS, 1, programs.COLS)
+    part = Window(FLOAT32, 1, programs.COLS, 1, programs.COLS, "a")
     tiles = (programs.tile("a", 0), programs.tile("b", 96))
-    step = Instruction("tpartadd", (("dst", part), ("src0", part), ("src1", part)))
+    step = Instruction(combine("tpartadd"), (("dst", part), ("src0", part), ("src1", part)))
     plan = KernelPlan("case", "tpartadd", "a2a3", "auto", 4096, (), tiles, (step,), 0)
     assert "src0 is 1x8 of a, which takes an address to say" in refusal(combine("tpartadd"), plan, 2)
 
 
 def test_nothing_to_move_is_refused() -> None:
-    window = Window("a", programs.ROWS, programs.COLS, 0, programs.COLS)
+    window = Window(FLOAT32, programs.ROWS, programs.COLS, 0, programs.COLS, "a")
     step = Load(window, GmWindow("in", 0, programs.COLS))
     plan = KernelPlan("case", "x", "a2a3", "manual", 96, programs.tensors("in"), (programs.tile("a", 0),), (step,), 0)
     assert "in has 0x8 elements to move; the assembler moves at least 1x1" in refusal(combine("x"), plan)

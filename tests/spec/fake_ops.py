@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from ptogen.ops.base import CaseFields, Fault, Op
-from ptogen.platforms import Pipe
+from ptogen.ops.base import Op
+from ptogen.ops.case import CaseFields, Fault
+from ptogen.ops.record import Form, slots
 
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
@@ -70,4 +71,9 @@ class Merge(Op):
         return []
 
 
-OPS = {"sort": Sort("sort", "SORT", Pipe.V, (), ()), "merge": Merge("merge", "MERGE", Pipe.V, (), ())}
+FORMS = (Form(slots("dst+ src")),)
+
+OPS = {
+    "sort": Sort("SORT", "sort", (), (), forms=FORMS),
+    "merge": Merge("MERGE", "merge", (), (), forms=FORMS),
+}

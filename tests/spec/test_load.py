@@ -48,7 +48,7 @@ def test_suites():
     file = FIXTURES / "fine.yaml"
     npu, cpu = load_text(file.read_bytes(), "fine.yaml", FIXTURES, ops=OPS)
     assert (npu.platform.name, cpu.platform.name, npu.mode, npu.name) == ("a2a3", "cpu", "manual", "sort_small")
-    assert npu.op is OPS["sort"] and npu.cases == cpu.cases and npu.base == FIXTURES
+    assert npu.graph.ops == (OPS["sort"],) and npu.cases == cpu.cases and npu.base == FIXTURES
     assert (npu.ub_bytes, cpu.ub_bytes) == (npu.platform.ub_bytes, cpu.platform.ub_bytes)
     assert [case.name for case in npu.cases] == ["float32_2x13", "part", "ties"]
     first, part, ties = npu.cases
@@ -220,6 +220,6 @@ def test_a_spec_of_the_catalogue(tmp_path):
     )
     suites = load(spec)
     assert [suite.directory for suite in suites] == [f"{suite.platform.st_root}/tsort32" for suite in suites]
-    assert suites[0].op is catalogue()["tsort32"] and suites[0].base == tmp_path
+    assert suites[0].graph.ops == (catalogue()["tsort32"],) and suites[0].base == tmp_path
     assert suites[0].cases[1].name == "half_part"
     assert len({case.name for case in suites[0].cases}) == 2

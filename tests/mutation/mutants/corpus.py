@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from ptogen.graph.model import Graph
 from ptogen.ops import catalogue
 from ptogen.ops.base import Op
+from ptogen.plan.fit import planned
 from ptogen.plan.model import KernelPlan
-from ptogen.plan.planner import plan_case
 from ptogen.platforms import PLATFORMS, Platform
 from ptogen.spec import load
 from ptogen.spec.model import Suite
@@ -62,7 +63,7 @@ class Entry:
 
     @property
     def op(self) -> Op:
-        return catalogue()[self.plan.op]
+        return catalogue()[self.plan.name]
 
     @property
     def platform(self) -> Platform:
@@ -90,12 +91,12 @@ def suites() -> Iterator[tuple[str, Suite]]:
 def entries() -> tuple[Entry, ...]:
     """Every plan of every suite, and the extra ones."""
     found = [
-        Entry(group, plan_case(suite.op, case, suite.platform, suite.mode, suite.ub_bytes))
+        Entry(group, planned(suite.graph, case, suite.platform, suite.mode, suite.ub_bytes))
         for group, suite in suites()
         for case in suite.cases
     ]
     for platform, name, fields in EXTRA:
         op, row = catalogue()[name], PLATFORMS[platform]
         case = op.Case(name="_".join(str(value) for value in fields.values()), **fields)
-        found.append(Entry("extra", plan_case(op, case, row, "manual", row.ub_bytes)))
+        found.append(Entry("extra", planned(Graph.of(op), case, row, "manual", row.ub_bytes)))
     return tuple(found)

@@ -519,7 +519,7 @@ def stride_changed(plan: KernelPlan) -> Mutants:
 def tmp_argument_dropped(plan: KernelPlan) -> Mutants:
     for site in sites(plan, Instruction):
         args = tuple((name, window) for name, window in site.step.args if name != "tmp")
-        if args != site.step.args and site.step.op == "tsort32":
+        if args != site.step.args and site.step.op.name == "tsort32":
             yield site.where, site.become(replace(site.step, args=args))
 
 

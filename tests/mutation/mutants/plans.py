@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mutants.corpus import Entry
 from mutants.plan_ways import WAYS
 from mutants.timing import same_results
-from ptogen.check import check
+from ptogen.check import check_plan
 from ptogen.check.trace import trace
 from ptogen.plan.model import KernelPlan
 
@@ -41,13 +41,13 @@ class Verdict:
 
 def verdict(way: str, entry: Entry, where: str, mutant: KernelPlan) -> Verdict:
     """What the checkers say of a broken plan, and what every timing says of one that they let pass."""
-    codes = tuple(sorted({finding.code for finding in check(mutant, entry.op, entry.platform)}))
+    codes = tuple(sorted({finding.code for finding in check_plan(mutant, entry.platform)}))
     return Verdict(way, str(entry), where, codes, not codes and is_equivalent(entry, mutant))
 
 
 def is_equivalent(entry: Entry, mutant: KernelPlan) -> bool:
     """Whether a broken plan leaves in GM what its original leaves there. In mode auto the compiler orders the steps."""
-    events, original = (trace(plan, entry.op, entry.platform).events for plan in (mutant, entry.plan))
+    events, original = (trace(plan, entry.platform).events for plan in (mutant, entry.plan))
     return same_results(events, original, one_by_one=mutant.mode == "auto")
 
 

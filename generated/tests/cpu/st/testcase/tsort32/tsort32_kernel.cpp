@@ -58,16 +58,13 @@ void Launch_case_float32_2x13(void* dst, void* src, void* idx, void* stream)
 extern "C" __global__ AICORE void Run_case_float16_4x64_broadcast(
     __gm__ half* dst, __gm__ half* src, __gm__ uint32_t* idx)
 {
-    Gm<half, 4, 64, 64> srcGlobal(src);
     Gm<uint32_t, 1, 64, 64> idxGlobal(idx);
-    Gm<half, 4, 256, 256> dstGlobal(dst);
     UbTile<half, 4, 64, 4, 64> srcTile;
     UbTile<uint32_t, 1, 64, 1, 64> idxTile;
     UbTile<half, 4, 256, 4, 256> dstTile;
     TASSIGN(srcTile, 0x0);
     TASSIGN(idxTile, 0x200);
     TASSIGN(dstTile, 0x300);
-    TLOAD(srcTile, srcGlobal);
     TLOAD(idxTile, idxGlobal);
 #ifndef __PTO_AUTO__
     set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
@@ -75,20 +72,33 @@ extern "C" __global__ AICORE void Run_case_float16_4x64_broadcast(
 #endif
     for (int row = 0; row < 4; ++row) {
         for (int block = 0; block < 2; ++block) {
-            UbTile<half, 1, 128, 1, 128> dstPart0;
-            TASSIGN(dstPart0, 0x300 + row * 512 + block * 256);
             UbTile<half, 1, 32, 1, 32> srcPart0;
             TASSIGN(srcPart0, 0x0 + row * 128 + block * 64);
+            Gm<half, 1, 32, 64> srcPart0Global(src + row * 64 + block * 32);
+            TLOAD(srcPart0, srcPart0Global);
+#ifndef __PTO_AUTO__
+            set_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+            wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+#endif
+            UbTile<half, 1, 128, 1, 128> dstPart0;
+            TASSIGN(dstPart0, 0x300 + row * 512 + block * 256);
             UbTile<uint32_t, 1, 32, 1, 32> idxPart0;
             TASSIGN(idxPart0, 0x200 + block * 128);
             TSORT32(dstPart0, srcPart0, idxPart0);
+#ifndef __PTO_AUTO__
+            set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+            set_flag(PIPE_V, PIPE_MTE2, EVENT_ID1);
+            wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+#endif
+            Gm<half, 1, 128, 256> dstPart0Global(dst + row * 256 + block * 128);
+            TSTORE(dstPart0Global, dstPart0);
+#ifndef __PTO_AUTO__
+            set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
+            wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID1);
+            wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
+#endif
         }
     }
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-#endif
-    TSTORE(dstGlobal, dstTile);
 }
 
 void Launch_case_float16_4x64_broadcast(void* dst, void* src, void* idx, void* stream)
@@ -106,9 +116,6 @@ void Launch_case_float16_4x64_broadcast(void* dst, void* src, void* idx, void* s
 // src [0x0, 0x180), idx [0x180, 0x480), dst [0x500, 0xb00), tmp [0xb00, 0xb40)
 extern "C" __global__ AICORE void Run_half_part(__gm__ half* dst, __gm__ half* src, __gm__ uint32_t* idx)
 {
-    Gm<half, 3, 50, 64> srcGlobal(src);
-    Gm<uint32_t, 3, 50, 64> idxGlobal(idx);
-    Gm<half, 3, 200, 256> dstGlobal(dst);
     UbTile<half, 3, 64, 3, 50> srcTile;
     UbTile<uint32_t, 3, 64, 3, 50> idxTile;
     UbTile<half, 3, 256, 3, 200> dstTile;
@@ -117,36 +124,56 @@ extern "C" __global__ AICORE void Run_half_part(__gm__ half* dst, __gm__ half* s
     TASSIGN(idxTile, 0x180);
     TASSIGN(dstTile, 0x500);
     TASSIGN(tmpTile, 0xb00);
-    TLOAD(srcTile, srcGlobal);
-    TLOAD(idxTile, idxGlobal);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-#endif
     for (int row = 0; row < 3; ++row) {
-        UbTile<half, 1, 128, 1, 128> dstPart0;
-        TASSIGN(dstPart0, 0x500 + row * 512);
         UbTile<half, 1, 32, 1, 32> srcPart0;
         TASSIGN(srcPart0, 0x0 + row * 128);
+        Gm<half, 1, 32, 64> srcPart0Global(src + row * 64);
+        TLOAD(srcPart0, srcPart0Global);
         UbTile<uint32_t, 1, 32, 1, 32> idxPart0;
         TASSIGN(idxPart0, 0x180 + row * 256);
+        Gm<uint32_t, 1, 32, 64> idxPart0Global(idx + row * 64);
+        TLOAD(idxPart0, idxPart0Global);
+#ifndef __PTO_AUTO__
+        set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+        wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+#endif
+        UbTile<half, 1, 128, 1, 128> dstPart0;
+        TASSIGN(dstPart0, 0x500 + row * 512);
         TSORT32(dstPart0, srcPart0, idxPart0);
-        UbTile<half, 1, 128, 1, 72> dstPart1;
-        TASSIGN(dstPart1, 0x600 + row * 512);
+#ifndef __PTO_AUTO__
+        set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+        wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+#endif
+        Gm<half, 1, 128, 256> dstPart0Global(dst + row * 256);
+        TSTORE(dstPart0Global, dstPart0);
         UbTile<half, 1, 32, 1, 18> srcPart1;
         TASSIGN(srcPart1, 0x40 + row * 128);
+        Gm<half, 1, 18, 64> srcPart1Global(src + 32 + row * 64);
+        TLOAD(srcPart1, srcPart1Global);
         UbTile<uint32_t, 1, 32, 1, 18> idxPart1;
         TASSIGN(idxPart1, 0x200 + row * 256);
+        Gm<uint32_t, 1, 18, 64> idxPart1Global(idx + 32 + row * 64);
+        TLOAD(idxPart1, idxPart1Global);
+#ifndef __PTO_AUTO__
+        set_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+        wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+#endif
+        UbTile<half, 1, 128, 1, 72> dstPart1;
+        TASSIGN(dstPart1, 0x600 + row * 512);
         TSORT32(dstPart1, srcPart1, idxPart1, tmpTile);
 #ifndef __PTO_AUTO__
-        pipe_barrier(PIPE_V);
+        set_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
+        set_flag(PIPE_V, PIPE_MTE2, EVENT_ID2);
+        wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
+#endif
+        Gm<half, 1, 72, 256> dstPart1Global(dst + 128 + row * 256);
+        TSTORE(dstPart1Global, dstPart1);
+#ifndef __PTO_AUTO__
+        set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
+        wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID2);
+        wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
 #endif
     }
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-#endif
-    TSTORE(dstGlobal, dstTile);
 }
 
 void Launch_half_part(void* dst, void* src, void* idx, void* stream)

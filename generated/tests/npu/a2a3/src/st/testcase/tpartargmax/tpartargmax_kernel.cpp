@@ -82,26 +82,26 @@ extern "C" __global__ AICORE void Run_case_float16_int32_2x200_src1_1x170(
     __gm__ int32_t* src1Idx)
 {
     Gm<half, 2, 64, 200> src0_0Global(src0);
-    Gm<half, 2, 64, 200> src0_1Global(src0 + 64);
-    Gm<half, 2, 64, 200> src0_2Global(src0 + 128);
-    Gm<half, 2, 8, 200> src0_3Global(src0 + 192);
     Gm<half, 1, 64, 170> src1_0Global(src1);
-    Gm<half, 1, 64, 170> src1_1Global(src1 + 64);
-    Gm<half, 1, 42, 170> src1_2Global(src1 + 128);
     Gm<int32_t, 2, 64, 200> src0Idx0Global(src0Idx);
-    Gm<int32_t, 2, 64, 200> src0Idx1Global(src0Idx + 64);
-    Gm<int32_t, 2, 64, 200> src0Idx2Global(src0Idx + 128);
-    Gm<int32_t, 2, 8, 200> src0Idx3Global(src0Idx + 192);
     Gm<int32_t, 1, 64, 170> src1Idx0Global(src1Idx);
-    Gm<int32_t, 1, 64, 170> src1Idx1Global(src1Idx + 64);
-    Gm<int32_t, 1, 42, 170> src1Idx2Global(src1Idx + 128);
     Gm<half, 2, 64, 200> dst0Global(dst);
-    Gm<half, 2, 64, 200> dst1Global(dst + 64);
-    Gm<half, 2, 64, 200> dst2Global(dst + 128);
-    Gm<half, 2, 8, 200> dst3Global(dst + 192);
     Gm<int32_t, 2, 64, 200> dstIdx0Global(dstIdx);
+    Gm<half, 2, 64, 200> src0_1Global(src0 + 64);
+    Gm<half, 1, 64, 170> src1_1Global(src1 + 64);
+    Gm<int32_t, 2, 64, 200> src0Idx1Global(src0Idx + 64);
+    Gm<int32_t, 1, 64, 170> src1Idx1Global(src1Idx + 64);
+    Gm<half, 2, 64, 200> dst1Global(dst + 64);
     Gm<int32_t, 2, 64, 200> dstIdx1Global(dstIdx + 64);
+    Gm<half, 2, 64, 200> src0_2Global(src0 + 128);
+    Gm<half, 1, 42, 170> src1_2Global(src1 + 128);
+    Gm<int32_t, 2, 64, 200> src0Idx2Global(src0Idx + 128);
+    Gm<int32_t, 1, 42, 170> src1Idx2Global(src1Idx + 128);
+    Gm<half, 2, 64, 200> dst2Global(dst + 128);
     Gm<int32_t, 2, 64, 200> dstIdx2Global(dstIdx + 128);
+    Gm<half, 2, 8, 200> src0_3Global(src0 + 192);
+    Gm<int32_t, 2, 8, 200> src0Idx3Global(src0Idx + 192);
+    Gm<half, 2, 8, 200> dst3Global(dst + 192);
     Gm<int32_t, 2, 8, 200> dstIdx3Global(dstIdx + 192);
     UbTile<half, 2, 64, 2, 64> src0_0Tile;
     UbTile<half, 2, 64, 2, 64> src0_1Tile;
@@ -152,64 +152,62 @@ extern "C" __global__ AICORE void Run_case_float16_int32_2x200_src1_1x170(
     TASSIGN(dstIdx2Tile, 0x1520);
     TASSIGN(dstIdx3Tile, 0x1720);
     TLOAD(src0_0Tile, src0_0Global);
-    TLOAD(src0_1Tile, src0_1Global);
-    TLOAD(src0_2Tile, src0_2Global);
-    TLOAD(src0_3Tile, src0_3Global);
     TLOAD(src1_0Tile, src1_0Global);
-    TLOAD(src1_1Tile, src1_1Global);
-    TLOAD(src1_2Tile, src1_2Global);
     TLOAD(src0Idx0Tile, src0Idx0Global);
-    TLOAD(src0Idx1Tile, src0Idx1Global);
-    TLOAD(src0Idx2Tile, src0Idx2Global);
-    TLOAD(src0Idx3Tile, src0Idx3Global);
     TLOAD(src1Idx0Tile, src1Idx0Global);
 #ifndef __PTO_AUTO__
     set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-#endif
-    TLOAD(src1Idx1Tile, src1Idx1Global);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
-#endif
-    TLOAD(src1Idx2Tile, src1Idx2Global);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID2);
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
 #endif
     TPARTARGMAX(dst0Tile, src0_0Tile, src1_0Tile, dstIdx0Tile, src0Idx0Tile, src1Idx0Tile);
 #ifndef __PTO_AUTO__
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+#endif
+    TSTORE(dst0Global, dst0Tile);
+    TSTORE(dstIdx0Global, dstIdx0Tile);
+    TLOAD(src0_1Tile, src0_1Global);
+    TLOAD(src1_1Tile, src1_1Global);
+    TLOAD(src0Idx1Tile, src0Idx1Global);
+    TLOAD(src1Idx1Tile, src1Idx1Global);
+#ifndef __PTO_AUTO__
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
 #endif
     TPARTARGMAX(dst1Tile, src0_1Tile, src1_1Tile, dstIdx1Tile, src0Idx1Tile, src1Idx1Tile);
 #ifndef __PTO_AUTO__
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
+#endif
+    TSTORE(dst1Global, dst1Tile);
+    TSTORE(dstIdx1Global, dstIdx1Tile);
+    TLOAD(src0_2Tile, src0_2Global);
+    TLOAD(src1_2Tile, src1_2Global);
+    TLOAD(src0Idx2Tile, src0Idx2Global);
+    TLOAD(src1Idx2Tile, src1Idx2Global);
+#ifndef __PTO_AUTO__
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID2);
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID2);
 #endif
     TPARTARGMAX(dst2Tile, src0_2Tile, src1_2Tile, dstIdx2Tile, src0Idx2Tile, src1Idx2Tile);
 #ifndef __PTO_AUTO__
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID2);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID2);
+#endif
+    TSTORE(dst2Global, dst2Tile);
+    TSTORE(dstIdx2Global, dstIdx2Tile);
+    TLOAD(src0_3Tile, src0_3Global);
+    TLOAD(src0Idx3Tile, src0Idx3Global);
+#ifndef __PTO_AUTO__
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID3);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID3);
 #endif
     TPARTARGMAX(dst3Tile, src0_3Tile, src1_3Tile, dstIdx3Tile, src0Idx3Tile, src1Idx3Tile);
 #ifndef __PTO_AUTO__
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID3);
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-#endif
-    TSTORE(dst0Global, dst0Tile);
-#ifndef __PTO_AUTO__
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
-#endif
-    TSTORE(dst1Global, dst1Tile);
-#ifndef __PTO_AUTO__
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID2);
-#endif
-    TSTORE(dst2Global, dst2Tile);
-#ifndef __PTO_AUTO__
     wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID3);
 #endif
     TSTORE(dst3Global, dst3Tile);
-    TSTORE(dstIdx0Global, dstIdx0Tile);
-    TSTORE(dstIdx1Global, dstIdx1Tile);
-    TSTORE(dstIdx2Global, dstIdx2Tile);
     TSTORE(dstIdx3Global, dstIdx3Tile);
 }
 

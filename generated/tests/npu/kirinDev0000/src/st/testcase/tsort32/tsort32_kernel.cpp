@@ -137,9 +137,6 @@ void Launch_half_part(void* dst, void* src, void* idx, void* stream)
 extern "C" __global__ AICORE void Run_case_float32_1x8150_ties(
     __gm__ float* dst, __gm__ float* src, __gm__ uint32_t* idx)
 {
-    Gm<float, 1, 8150, 8150> srcGlobal(src);
-    Gm<uint32_t, 1, 8150, 8150> idxGlobal(idx);
-    Gm<float, 1, 16300, 16300> dstGlobal(dst);
     UbTile<float, 1, 8160, 1, 8150> srcTile;
     UbTile<uint32_t, 1, 8160, 1, 8150> idxTile;
     UbTile<float, 1, 16320, 1, 16300> dstTile;
@@ -148,31 +145,48 @@ extern "C" __global__ AICORE void Run_case_float32_1x8150_ties(
     TASSIGN(idxTile, 0x7f80);
     TASSIGN(dstTile, 0xff00);
     TASSIGN(tmpTile, 0x1fe00);
-    TLOAD(srcTile, srcGlobal);
-    TLOAD(idxTile, idxGlobal);
+    UbTile<float, 1, 8128, 1, 8128> srcPart0;
+    TASSIGN(srcPart0, 0x0);
+    Gm<float, 1, 8128, 8150> srcPart0Global(src);
+    TLOAD(srcPart0, srcPart0Global);
+    UbTile<uint32_t, 1, 8128, 1, 8128> idxPart0;
+    TASSIGN(idxPart0, 0x7f80);
+    Gm<uint32_t, 1, 8128, 8150> idxPart0Global(idx);
+    TLOAD(idxPart0, idxPart0Global);
 #ifndef __PTO_AUTO__
     set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
 #endif
     UbTile<float, 1, 16256, 1, 16256> dstPart0;
     TASSIGN(dstPart0, 0xff00);
-    UbTile<float, 1, 8128, 1, 8128> srcPart0;
-    TASSIGN(srcPart0, 0x0);
-    UbTile<uint32_t, 1, 8128, 1, 8128> idxPart0;
-    TASSIGN(idxPart0, 0x7f80);
     TSORT32(dstPart0, srcPart0, idxPart0);
-    UbTile<float, 1, 64, 1, 44> dstPart1;
-    TASSIGN(dstPart1, 0x1fd00);
-    UbTile<float, 1, 32, 1, 22> srcPart1;
-    TASSIGN(srcPart1, 0x7f00);
-    UbTile<uint32_t, 1, 32, 1, 22> idxPart1;
-    TASSIGN(idxPart1, 0xfe80);
-    TSORT32(dstPart1, srcPart1, idxPart1, tmpTile);
 #ifndef __PTO_AUTO__
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
 #endif
-    TSTORE(dstGlobal, dstTile);
+    Gm<float, 1, 16256, 16300> dstPart0Global(dst);
+    TSTORE(dstPart0Global, dstPart0);
+    UbTile<float, 1, 32, 1, 22> srcPart1;
+    TASSIGN(srcPart1, 0x7f00);
+    Gm<float, 1, 22, 8150> srcPart1Global(src + 8128);
+    TLOAD(srcPart1, srcPart1Global);
+    UbTile<uint32_t, 1, 32, 1, 22> idxPart1;
+    TASSIGN(idxPart1, 0xfe80);
+    Gm<uint32_t, 1, 22, 8150> idxPart1Global(idx + 8128);
+    TLOAD(idxPart1, idxPart1Global);
+#ifndef __PTO_AUTO__
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+#endif
+    UbTile<float, 1, 64, 1, 44> dstPart1;
+    TASSIGN(dstPart1, 0x1fd00);
+    TSORT32(dstPart1, srcPart1, idxPart1, tmpTile);
+#ifndef __PTO_AUTO__
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
+#endif
+    Gm<float, 1, 44, 16300> dstPart1Global(dst + 16256);
+    TSTORE(dstPart1Global, dstPart1);
 }
 
 void Launch_case_float32_1x8150_ties(void* dst, void* src, void* idx, void* stream)

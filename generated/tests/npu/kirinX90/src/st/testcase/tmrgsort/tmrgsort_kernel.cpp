@@ -194,8 +194,8 @@ extern "C" __global__ AICORE void Run_case_float32_multi_64_128_exhausted(
 {
     Gm<float, 1, 64, 64> src0Global(src0);
     Gm<float, 1, 128, 128> src1Global(src1);
-    Gm<uint32_t, 1, 2, 2> countsGlobal(counts);
     Gm<float, 1, 192, 192> dstGlobal(dst);
+    Gm<uint32_t, 1, 2, 2> countsGlobal(counts);
     UbTile<float, 1, 64, 1, 64> src0Tile;
     UbTile<float, 1, 128, 1, 128> src1Tile;
     UbTile<uint32_t, 1, 8, 1, 2> countsTile;
@@ -218,7 +218,9 @@ extern "C" __global__ AICORE void Run_case_float32_multi_64_128_exhausted(
         UbTile<float, 1, 128, 1, 128>, true>(dstTile, executedNumList, tmpTile, src0Tile, src1Tile);
 #ifndef __PTO_AUTO__
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
 #endif
+    TSTORE(dstGlobal, dstTile);
 #ifndef __COSTMODEL
     (void)countsTile.data();
     countsTile.SetValue(0, executedNumList.mrgSortList0);
@@ -229,10 +231,6 @@ extern "C" __global__ AICORE void Run_case_float32_multi_64_128_exhausted(
     wait_flag(PIPE_S, PIPE_MTE3, EVENT_ID0);
 #endif
     TSTORE(countsGlobal, countsTile);
-#ifndef __PTO_AUTO__
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-#endif
-    TSTORE(dstGlobal, dstTile);
 }
 
 void Launch_case_float32_multi_64_128_exhausted(void* dst, void* counts, void* src0, void* src1, void* stream)

@@ -1,0 +1,1 @@
+"""What a kernel computes: values, and nodes that make them."""
