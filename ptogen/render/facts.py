@@ -44,7 +44,7 @@ def facts(suite: Suite, templates: str, digest: str | None = None) -> dict[str, 
 
 def sources_digest(suite: Suite, templates: str) -> str:
     """SHA-256 of the texts that this suite is rendered from, and of no others; ``templates`` is its folder of them."""
-    return template_digest(templates, suite.op.golden_module if templates == "st" else None)
+    return template_digest(templates, suite.graph.golden_module if templates == "st" else None)
 
 
 def single_file(suite: Suite, target: str, suffix: str, text: str, **more: Any) -> RenderedSuite:
