@@ -42,7 +42,7 @@ def test_importing_costs_nothing() -> None:
     "first", ["import ptogen.plan, ptogen.check.finding, ptogen.render.st", "import ptogen.api", "pass"]
 )
 def test_the_steps_can_be_called_whatever_was_imported_before(first: str) -> None:
-    called = "assert all(map(callable, (ptogen.plan, ptogen.check, ptogen.render)))"
+    called = "assert all(map(callable, (ptogen.plan_suite, ptogen.check_plans, ptogen.render_suite)))"
     script = f"{first}\nimport ptogen\n{called}\nptogen.load; ptogen.run"
     subprocess.run([sys.executable, "-c", script], check=True)
 
