@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ptogen.backend import cache, children, compile, cpu_sim, memory, suite_run
+from ptogen.backend import cache, children, compile, cpu_sim, host_kernel, memory, suite_run
 from ptogen.backend import headers as _headers
 from ptogen.backend.compile import BINDING, Compiler
 from ptogen.backend.headers import Headers
@@ -304,10 +304,10 @@ def _costs(job: Job) -> tuple[Costs, dict[str, str]] | Diagnostic:
 
     PTG505 where the suite does not compile, PTG100 where it cannot be read.
     """
-    text = _program(job)
     read = [path for path in job.source.rglob("*") if path.suffix in compile.SOURCES and path.is_file()]
     try:
         files = cache.digest_files(job.source, read)
+        text = _program(job)
     except OSError as error:
         message = f"a file of the suite cannot be read: {(error.strerror or str(error)).lower()}"
         return Diagnostic("PTG100", message, Position(str(error.filename)))
@@ -320,9 +320,9 @@ def _costs(job: Job) -> tuple[Costs, dict[str, str]] | Diagnostic:
         return known, {}
     with tempfile.TemporaryDirectory(prefix="ptogen-") as temporary:
         source, program = Path(temporary) / "cycles.cpp", Path(temporary) / "cycles"
-        source.write_text(text, encoding="utf-8")
+        source.write_bytes(text.encode("utf-8", "surrogateescape"))
         auto = ["-D__PTO_AUTO__"] if job.manifest.suite["mode"] == "auto" else []
-        # The kernel is found by its folder: a path in an #include line could not hold a quote.
+        # For what the kernel includes of its own folder.
         command = [*_command(job.compiler, job.model.headers.include), *auto, "-iquote", str(job.source)]
         status, said = _call([*command, str(source), "-o", str(program)])
         if status != 0:
@@ -337,9 +337,19 @@ def _costs(job: Job) -> tuple[Costs, dict[str, str]] | Diagnostic:
 
 
 def _program(job: Job) -> str:
-    """A C++ file around the kernel, which is compiled as it stands."""
-    lines = ["#include <ptogen/cycles.hpp>", f'#include "{job.kernel.name}"', "", "int main(int count, char** words)"]
-    lines += ["{", "    ptogen::Cycles cycles(count, words);"]
+    """A C++ file around the kernel.
+
+    Raises:
+        OSError: the kernel cannot be read.
+    """
+    from ptogen.ops import catalogue
+
+    kernel = host_kernel.read(job.kernel)
+    used = [op for op in catalogue().values() if re.search(rf"\b{op.instruction}\b", kernel)]
+    lines = ["#include <ptogen/cycles.hpp>"]
+    lines += [f"#include <{header}>" for header in dict.fromkeys(name for op in used for name in op.costmodel_headers)]
+    lines += [host_kernel.for_cost_model(kernel, str(job.kernel)), '#line 1 "cycles"']
+    lines += ["int main(int count, char** words)", "{", "    ptogen::Cycles cycles(count, words);"]
     # Cases that differ in their data alone share a kernel; trees of older versions have one a case.
     called = [str(facts.get("kernel", facts["name"])) for facts in job.manifest.cases]
     lines += [

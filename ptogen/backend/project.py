@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ptogen.backend import cache
+from ptogen.backend import cache, host_kernel
 from ptogen.backend.runtime import Kind, Runtime
 
 HEAD = """\
@@ -31,13 +31,15 @@ find_package(GTest REQUIRED)
 # have the same NAME.
 function(_ptogen_st NAME)
     set(sources main.cpp)
-    if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${NAME}_kernel.cpp")
+    if(EXISTS "${PTOGEN_WORK}/kernel/${NAME}_kernel.cpp")
+        list(APPEND sources "${PTOGEN_WORK}/kernel/${NAME}_kernel.cpp")
+    elseif(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${NAME}_kernel.cpp")
         list(APPEND sources ${NAME}_kernel.cpp)
     endif()
     add_executable(${PTOGEN_SUITE} ${sources} ${PTOGEN_HOST})
     set_source_files_properties(${PTOGEN_HOST} PROPERTIES EXTERNAL_OBJECT TRUE)
     set_target_properties(${PTOGEN_SUITE} PROPERTIES OUTPUT_NAME program RUNTIME_OUTPUT_DIRECTORY ${PTOGEN_WORK}/bin)
-    target_include_directories(${PTOGEN_SUITE} PRIVATE ${PTOGEN_COMMON})
+    target_include_directories(${PTOGEN_SUITE} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PTOGEN_COMMON})
     target_compile_options(${PTOGEN_SUITE} PRIVATE ${PTOGEN_OPTIONS})
     target_link_libraries(${PTOGEN_SUITE} PRIVATE GTest::gtest_main Threads::Threads ${CMAKE_DL_LIBS})
 endfunction()
@@ -116,6 +118,7 @@ def write(place: Place, suites: Iterable[tuple[str, Path, Kind]], runtimes: Mapp
     for key, source, kind in suites:
         runtime, link = runtimes[kind], place.source(key)
         changed |= _link(link, source)
+        changed |= _copy_kernels(place, key, source)
         options = " ".join(_quoted(option) for option in _grouped(runtime.options))
         text += SUITE.format(
             key=key,
@@ -125,6 +128,24 @@ def write(place: Place, suites: Iterable[tuple[str, Path, Kind]], runtimes: Mapp
             source=_quoted(str(link)),
         )
     return cache.write_if_changed(place.project / "CMakeLists.txt", text) or changed
+
+
+def _copy_kernels(place: Place, key: str, source: Path) -> bool:
+    """Puts copies of a suite's kernel files where a host compiler cannot read them; says whether others are there."""
+    folder = place.work(key) / "kernel"
+    before = {path.name for path in folder.glob("*")}
+    made = set()
+    for file in source.glob("*_kernel.cpp"):
+        try:
+            text = host_kernel.for_simulator(host_kernel.read(file), str(place.source(key) / file.name))
+        except OSError:
+            continue  # the compiler will say so
+        if text is not None:
+            made.add(file.name)
+            cache.write_if_changed(folder / file.name, text)
+    for name in before - made:
+        (folder / name).unlink()
+    return made != before
 
 
 def _link(link: Path, source: Path) -> bool:

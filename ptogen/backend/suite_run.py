@@ -189,7 +189,7 @@ def _run(job: Job, stop: Stop, progress: Progress) -> tuple[tuple[CaseResult, ..
     counts = job.work / "counts.jsonl"
     counts.unlink(missing_ok=True)
     size = str(job.manifest.suite["ub_bytes"])
-    environment = {**os.environ, "PTOGEN_UB_BYTES": size, "PTOGEN_COUNTS": str(counts)}
+    environment = {**os.environ, "PTOGEN_UB_BYTES": size, "PTOGEN_COUNTS": str(counts), "PTOGEN_EXACT": "1"}
     if job.pristine:
         environment["PTO_CPU_SIM_UB_BYTES"] = size
     link = job.place.source(job.twin)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-FLOATS = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
+FLOATS: dict[str, np.dtype] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
 
 # A record is the value's bits, zero bytes up to 4, and the index.
 RECORDS = {
@@ -69,6 +69,25 @@ def float_values(kind: str, dtype: str, rows: int, cols: int, seed: int) -> np.n
         return values
     ascending = np.sort(values, axis=1, kind="stable")
     return {"sorted": ascending, "reversed": ascending[:, ::-1]}[kind]
+
+
+def values_within(domain: tuple[float, float], kind: str, dtype: str, rows: int, cols: int, seed: int) -> np.ndarray:
+    """``rows`` x ``cols`` values from the least to the greatest of ``domain``; both are among ties and extremes."""
+    float_type = FLOATS[dtype]
+    low, high = np.array(domain, float_type)
+    # Rounded inwards.
+    low = low if float(low) >= domain[0] else np.nextafter(low, float_type.type(np.inf))
+    high = high if float(high) <= domain[1] else np.nextafter(high, float_type.type(-np.inf))
+    if kind in ("ties", "extremes"):
+        deck = extreme_floats(float_type) if kind == "extremes" else np.array([0.0, -0.0, 1.0, -1.5, 2.0], float_type)
+        deck = np.concatenate([deck[(low <= deck) & (deck <= high)], [low, high]])
+        return dealt(deck, rows, cols, seed)
+    fraction = (random_bits(seed, VALUES, rows, cols) >> np.uint64(11)).astype(np.float64) / 2.0**53
+    values = np.clip((domain[0] * (1.0 - fraction) + domain[1] * fraction).astype(float_type), low, high)
+    if kind == "random":
+        return values
+    ascending = np.sort(values, axis=1, kind="stable")
+    return ascending if kind == "sorted" else ascending[:, ::-1]
 
 
 def large_floats(dtype: str, rows: int, cols: int, seed: int) -> np.ndarray:

@@ -180,14 +180,11 @@ def generate(
         idx_dtype: of the indices.
     """
     seeds = [seed + (source << 32) for source in (1, 2)]
-    left, right = (part_values(op, data, dtype, *shape, own) for shape, own in zip((src0, src1), seeds, strict=True))
+    left, right = part_values(op, data, dtype, *src0, seeds[0]), part_values(op, data, dtype, *src1, seeds[1])
     if op in ("add", "mul") and (dtype in FLOATS or dtype == "bfloat16"):
         right = defined(op, dtype, left, right)
     if idx_dtype is None:
-        return {"src0": left, "src1": right, "dst": part(op, dtype, tuple(dst), left, right)}
-    idx0, idx1 = (
-        part_indices(idx_dtype, *shape, own, source)
-        for source, (shape, own) in enumerate(zip((src0, src1), seeds, strict=True))
-    )
-    values, indices = part_arg(op, dtype, tuple(dst), left, right, idx0, idx1)
+        return {"src0": left, "src1": right, "dst": part(op, dtype, dst, left, right)}
+    idx0, idx1 = part_indices(idx_dtype, *src0, seeds[0], 0), part_indices(idx_dtype, *src1, seeds[1], 1)
+    values, indices = part_arg(op, dtype, dst, left, right, idx0, idx1)
     return {"src0": left, "src1": right, "src0Idx": idx0, "src1Idx": idx1, "dst": values, "dstIdx": indices}

@@ -35,16 +35,19 @@ class Tensor:
     """A tensor in GM.
 
     Attributes:
-        name: kernel parameter; also names its data file (``input_<name>.bin``, ``golden_<name>.bin``).
+        name: kernel parameter; also names its array in the golden, ``golden_<name>`` the result of an INOUT.
         dtype: element type.
         rows, cols: shape in elements.
         valid_rows, valid_cols: the region at the origin that the kernel reads or writes.
         role: IN, OUT or INOUT.
         record: for a tensor of 8-byte (value, index) records the dtype of the value, else None.
-        masked: whether only a part of the valid region is defined; the golden then says which (``mask_<name>.bin``).
+        masked: other than 0 where only a part of the valid region is defined, and the golden says which
+            (``mask_<name>``): how many bytes are at least.
         pitch: elements from one line to the next, a line being a row, or a column of a column-major tensor; None for
             lines that follow one another.
         layout: row-major or column-major (``Layout::ND``, ``Layout::DN`` of ``pto/common/type.hpp``).
+        ulp: of an output: how many units in the last place its floats may be off; 0 for bit for bit.
+        domain: of an input: the least and the greatest value for which the instruction keeps to ``ulp``; None for all.
     """
 
     name: str
@@ -55,9 +58,11 @@ class Tensor:
     valid_cols: int
     role: Role
     record: Dtype | None = None
-    masked: bool = False
+    masked: int = 0
     pitch: int | None = None
     layout: Layout = Layout.ROW_MAJOR
+    ulp: float = 0
+    domain: tuple[float, float] | None = None
 
     @property
     def strides(self) -> tuple[int, int]:

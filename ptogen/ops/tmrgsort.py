@@ -115,7 +115,9 @@ class Tmrgsort(Op):
     def tensors(self, case: TmrgsortCase) -> tuple[Tensor, ...]:
         dtype = DTYPES[case.dtype]
         total = sum(_lists(case))
-        tensors = [Tensor("dst", dtype, 1, total, 1, total, Role.OUT, record=dtype, masked=case.exhausted)]
+        # Whichever list is exhausted first, all of it has been merged.
+        least = min(_lists(case)) * dtype.bytes if case.exhausted else 0
+        tensors = [Tensor("dst", dtype, 1, total, 1, total, Role.OUT, record=dtype, masked=least)]
         if case.exhausted:
             number = len(_lists(case))
             tensors.append(Tensor("counts", UINT32, 1, number, 1, number, Role.OUT))
@@ -170,13 +172,10 @@ class Tmrgsort(Op):
         """
         if "counts" in tiles:
             counts = tiles["counts"]
-            values = [
+            return [
                 f"{counts}.SetValue({list_}, executedNumList.mrgSortList{list_});"
                 for list_ in range(LISTS.of(attributes))
             ]
-            # In auto mode the simulator gives a tile its memory in data(), which SetValue does not call. The cost model
-            # has no memory at all.
-            return ["#ifndef __COSTMODEL", f"(void){counts}.data();", *values, "#endif"]
         if "tmp" not in tiles:
             return [f"{self.instruction}({tiles['dst']}, {tiles['src']}, {BLOCK_LEN.cpp(BLOCK_LEN.of(attributes))});"]
         dst, *others = tiles.values()

@@ -83,6 +83,7 @@ _QUIET = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])
 
 _DIGITS = re.compile(r"(?<![A-Za-z0-9_])0x[0-9a-f]+|[0-9]+")
 _COMMENT = re.compile(r"//( [ -~]*[!-~])?")
+_TEST = re.compile(r"TEST_F\(\w+, \w+\) \{ \w+\([\w:, ]*\); \}")
 _LIMIT = 120
 _MOST, _MOST_CHUNKS = 20_000, 4_000
 """Pieces, and declarations, that are remembered: enough for what a run meets again, and a bound to its memory."""
@@ -160,6 +161,8 @@ def _units(chunk: str) -> list[_Unit]:
     rest = lines[comments:]
     if not rest:
         return top
+    if all(map(_TEST.fullmatch, rest)):
+        return [*top, *(_Unit(line, kind="final" if len(line) <= _LIMIT else "piece") for line in rest)]
     if all(line.endswith(";") and not line.startswith("#") and _depth(line) == 0 for line in rest):
         return [*top, *map(_Unit, rest)]
     if "" not in rest and rest[-1] == "}" and "{" in rest and (body := _body(rest[rest.index("{") + 1 : -1])):

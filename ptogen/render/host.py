@@ -5,63 +5,122 @@ A banner is plain text, without comment marks; each file puts it into comments o
 
 from __future__ import annotations
 
-import ast
 import re
-import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
+from ptogen import __version__
 from ptogen.ops.sizing import Role, Tensor
 from ptogen.plan.model import KernelPlan
-from ptogen.render.environment import GOLDEN, GOLDEN_PACKAGE, environment
-from ptogen.render.kernel import Kernel
+from ptogen.render.environment import environment
+from ptogen.render.golden import golden_source
+from ptogen.render.instances import TYPE, Sheet, called, families
+from ptogen.render.suite import shared_file
 from ptogen.spec.model import Suite
+from ptogen.tiles import Layout
 
 LINE = 120
 CODING = re.compile(r"coding[:=]")
 """What makes a comment in the first two lines a declaration of the encoding (PEP 263)."""
 
 
-def main_cpp(suite: Suite, plans: Sequence[KernelPlan], kernels: Sequence[Kernel], banner: str) -> str:
-    """The host program, one test a plan; clang-format lays it out."""
-    called = {case: kernel.name for kernel in kernels for case in kernel.cases}
-    cases = [
-        {
-            "name": plan.case,
-            "kernel": called[plan.case],
-            "tensors": [_tensor(tensor) for tensor in plan.tensors],
-            "arguments": "".join(f"gm[{place}], " for place in range(len(plan.tensors))),
-        }
-        for plan in plans
-    ]
+@cache
+def harness(license_header: str | None) -> tuple[str, str]:
+    """Path and text of the header with the host side that all suites of a tree share."""
+    text = f"Part of ptogen {__version__}; render the suites again to change it."
+    lines = f"{license_header.rstrip()}\n\n{text}" if license_header else text
+    template = environment().get_template("st/ptogen_st.hpp.j2")
+    return shared_file("tests/common/ptogen_st.hpp", template.render(banner=lines.splitlines()))
+
+
+def main_cpp(suite: Suite, plans: Sequence[KernelPlan], banner: str, harness: str) -> str:
+    """The host program, one test a plan; clang-format lays it out. ``harness`` is the name of the header."""
+    extents = [(tensor.name, _extent(tensor)) for plan in plans for tensor in plan.tensors]
+    partial = {name for name, extent in extents if extent[:2] != extent[2:]}
+    found = families([_tensors(plan, partial) for plan in plans])
+    calls: dict[int, str] = {}
+    functions = []
+    for number, family in enumerate(found, 1):
+        name = f"Check{number if len(found) > 1 else ''}"
+        parameters = [
+            f"{'Type' if parameter.axis == TYPE else 'size_t'} {called(parameter, 'type', '')}"
+            for parameter in family.parameters
+        ]
+        lines = family.text("type", "").splitlines()
+        functions.append({"name": name, "parameters": ", ".join(parameters), "lines": lines})
+        for place, member in enumerate(family.members):
+            calls[member] = f"{name}({', '.join(family.arguments(place))})"
+    cases = [{"name": plan.case, "call": calls[number]} for number, plan in enumerate(plans)]
     template = environment().get_template("st/main.cpp.j2")
     return template.render(
-        banner=banner.splitlines(), name=suite.name, test_suite=suite.test_suite, cases=cases, kernels=kernels
+        banner=banner.splitlines(),
+        harness=harness,
+        name=suite.name,
+        test_suite=suite.test_suite,
+        families=functions,
+        cases=cases,
     )
 
 
-def _tensor(tensor: Tensor) -> str:
-    """The initializer of a ``TensorSpec``, in the order that a comment in the template names."""
-    shown = tensor.record or tensor.dtype
-    role, unit = "kOutput" if tensor.role is Role.OUT else "kInput", "kRecord" if tensor.record else "kElement"
-    return (
-        f'{{"{tensor.name}", Role::{role}, Unit::{unit}, Type::k{shown.name.capitalize()}, {tensor.dtype.bytes}, '
-        f"{tensor.rows}, {tensor.cols}, {tensor.valid_rows}, {tensor.valid_cols}{', true' if tensor.masked else ''}}}"
-    )
+def _tensors(plan: KernelPlan, partial: Collection[str]) -> Sheet:
+    """The tensors of a case as the harness takes them, one a line; ``partial`` are those that give a valid region."""
+    sheet = Sheet()
+    lines = []
+    for tensor in plan.tensors:
+        if tensor.record not in (None, tensor.dtype):
+            raise AssertionError(f"{tensor.name} has elements of {tensor.dtype} and records of {tensor.record}")
+        kind = {Role.IN: "Input", Role.OUT: "Output", Role.INOUT: "InOut"}[tensor.role]
+        lines_, pitch, valid_lines, valid = _extent(tensor)
+        words = [f'"{tensor.name}"', sheet.slot(tensor.name, TYPE, f"Type::k{tensor.dtype.name.capitalize()}")]
+        sizes = [("Rows", lines_), ("Cols", pitch)]
+        if tensor.role.writes and tensor.name in partial:
+            sizes += [("ValidRows", valid_lines), ("ValidCols", valid)]
+        words += [sheet.slot(tensor.name, axis, size) for axis, size in sizes]
+        line = f"{kind}({', '.join(words)})"
+        line += ".Records()" if tensor.record else ""
+        line += f".Within({tensor.ulp:g})" if tensor.ulp else ""
+        line += f".Masked({sheet.slot(tensor.name, 'Bytes', int(tensor.masked))})" if tensor.masked else ""
+        lines.append(line)
+    sheet.text = "\n".join(lines)
+    return sheet
+
+
+def _extent(tensor: Tensor) -> tuple[int, int, int, int]:
+    """Lines and elements of a line, then how many of them are valid; a line is a column where that is contiguous."""
+    if tensor.layout is Layout.COL_MAJOR:
+        return tensor.cols, tensor.strides[1], tensor.valid_cols, tensor.valid_rows
+    return tensor.rows, tensor.strides[0], tensor.valid_rows, tensor.valid_cols
+
+
+def files(plans: Sequence[KernelPlan]) -> dict[str, str]:
+    """The file of each array of ``generate``, as the harness counts the tensors: what it is called without ``.bin``."""
+    found: dict[str, str] = {}
+    for plan in plans:
+        inputs = [tensor for tensor in plan.tensors if tensor.role.reads]
+        outputs = [tensor for tensor in plan.tensors if tensor.role.writes]
+        names = {tensor.name: f"input{number}" for number, tensor in enumerate(inputs, 1)}
+        for number, tensor in enumerate(outputs, 1):
+            suffix = number if number > 1 else ""
+            names[f"golden_{tensor.name}" if tensor.role.reads else tensor.name] = f"golden{suffix}"
+            if tensor.masked:
+                names[f"mask_{tensor.name}"] = f"mask{suffix}"
+        for name, file in names.items():
+            if found.setdefault(name, file) != file:
+                raise AssertionError(f"{name} is {found[name]} of one case and {file} of another")
+    return found
 
 
 def gen_data(suite: Suite, plans: Sequence[KernelPlan], banner: str) -> str:
     """The data generator, which holds the golden code itself; its layout is final."""
+    params = [suite.data_params(case) for case in suite.cases]
+    common = {
+        key: value for key, value in params[0].items() if all(key in one and one[key] == value for one in params[1:])
+    }
     cases = [
-        _case(f"{suite.test_suite}.{plan.case}", suite.graph.golden_params(case, suite.base))
-        for case, plan in zip(suite.cases, plans, strict=True)
+        _entry(f"{suite.test_suite}.{plan.case}", {key: value for key, value in own.items() if key not in common})
+        for own, plan in zip(params, plans, strict=True)
     ]
-    tensors = [tensor for plan in plans for tensor in plan.tensors]
-    outputs = {tensor.name for tensor in tensors if tensor.role is Role.OUT}
-    inputs = {tensor.name for tensor in tensors if tensor.role is Role.IN}
-    if outputs & inputs:
-        raise AssertionError(f"input of one case and output of another: {sorted(outputs & inputs)}")
     lines = banner.splitlines()
     if CODING.search("\n".join(lines[:1])):
         # Python would take the second line of a file for the name of its encoding.
@@ -72,64 +131,29 @@ def gen_data(suite: Suite, plans: Sequence[KernelPlan], banner: str) -> str:
         .render(
             banner=lines,
             source=golden_source(suite.graph.golden_module, extra_imports=("import os",)),
-            outputs=_literal(tuple(sorted(outputs))),
+            files=files(plans),
+            common=_mapping(common, len("COMMON = "), ""),
             cases=cases,
         )
     )
 
 
-@cache
-def golden_source(module: str, extra_imports: tuple[str, ...] = ()) -> str:
-    """A module of ``ptogen.golden`` and those that it imports from there as one text: imports, then each module's code.
-
-    Module docstrings become comments. A golden module imports from its own package by ``from ptogen.golden.x import y``
-    only.
-    """
-    imports = set(extra_imports)
-    sections: dict[str, str] = {}
-
-    def add(name: str) -> None:
-        if name in sections:
-            return
-        text = (GOLDEN / f"{name}.py").read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        head = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-        for node in head:
-            source = node.module or "" if isinstance(node, ast.ImportFrom) else ""
-            if source.startswith(GOLDEN_PACKAGE):
-                if any(alias.asname for alias in node.names):
-                    raise AssertionError(f"{name}.py renames what it imports from {source}")
-                add(source.removeprefix(GOLDEN_PACKAGE))
-            elif source != "__future__":
-                imports.add(ast.unparse(node))
-        comment = "\n".join(f"# {line}".rstrip() for line in (ast.get_docstring(tree) or name).splitlines())
-        code = "\n".join(text.splitlines()[max(node.end_lineno or 0 for node in head) :]).strip()
-        sections[name] = f"{comment}\n\n{code}"
-
-    add(module)
-    standard = sorted(line for line in imports if line.split()[1].split(".")[0] in sys.stdlib_module_names)
-    foreign = sorted(imports - set(standard))
-    groups = [["from __future__ import annotations"], standard, foreign]
-    heading = "\n\n".join("\n".join(group) for group in groups if group)
-    return heading + "\n\n" + "\n\n\n".join(sections.values())
+def _entry(key: str, params: dict[str, Any]) -> str:
+    """A line of CASES, in the layout of Black."""
+    start = f"    {_literal(key)}: "
+    return f"{start}{_mapping(params, len(start) + 1, '    ')},"
 
 
-def _case(directory: str, params: dict[str, Any]) -> str:
-    """An entry of CASES in the layout of Black."""
-    items = [f"{_literal(key)}: {_literal(value)}" for key, value in params.items()]
-    name, mapping = _literal(directory), "{" + ", ".join(items) + "}"
-    line = f"    ({name}, {mapping}),"
-    if len(line) <= LINE:
+def _mapping(params: dict[str, Any], used: int, indent: str) -> str:
+    """A mapping on a line on which so many letters are taken, or spread over several."""
+    line = _literal(params)
+    if used + len(line) <= LINE:
         return line
-    lines = ["    (", f"        {name},", f"        {mapping},"]
-    if len(lines[-1]) > LINE:
-        lines[-1:] = ["        {", *(_item(key, value) for key, value in params.items()), "        },"]
-    return "\n".join([*lines, "    ),"])
+    return "\n".join(["{", *(_item(key, value, f"{indent}    ") for key, value in params.items()), f"{indent}}}"])
 
 
-def _item(key: str, value: Any) -> str:
+def _item(key: str, value: Any, indent: str) -> str:
     """A line of a mapping that is spread over several; long text is cut into pieces."""
-    indent = " " * 12
     line = f"{indent}{_literal(key)}: {_literal(value)},"
     if len(line) <= LINE or not isinstance(value, str):
         return line
@@ -144,6 +168,8 @@ def _literal(value: Any) -> str:
         return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text
     if isinstance(value, tuple):
         return "(" + ", ".join(map(_literal, value)) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_literal(key)}: {_literal(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_literal, value)) + "]"
     if value is None or isinstance(value, (bool, int, float)):

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ptogen.ops.base import Op
 from ptogen.plan.model import (
     ZERO,
     Barrier,
@@ -24,7 +23,6 @@ from ptogen.plan.model import (
     WaitFlag,
     Window,
 )
-from ptogen.platforms import PLATFORMS
 from ptogen.render.environment import environment
 from ptogen.tiles import Layout, TileType
 
@@ -57,6 +55,16 @@ class Kernel:
         return "".join(f"void* {tensor.name}, " for tensor in self.plan.tensors)
 
     @property
+    def names(self) -> str:
+        """The condition that the running case is one of its own."""
+        return " || ".join(f'name == "{case}"' for case in self.cases)
+
+    @property
+    def places(self) -> str:
+        """The tensors, before the stream."""
+        return "".join(f"gm[{place}], " for place in range(len(self.plan.tensors)))
+
+    @property
     def arguments(self) -> str:
         """What its launcher calls it with."""
         return ", ".join(f"static_cast<{tensor.dtype.ctype}*>({tensor.name})" for tensor in self.plan.tensors)
@@ -85,12 +93,11 @@ def kernels(plans: Sequence[KernelPlan]) -> list[Kernel]:
     return list(found.values())
 
 
-def kernel_cpp(ops: Sequence[Op], kernels: Sequence[Kernel], banner: str) -> str:
-    """The text of ``<name>_kernel.cpp``, before layout."""
-    family = PLATFORMS[kernels[0].plan.platform].family if kernels else ""
-    headers = dict.fromkeys(header for op in ops for header in op.costmodel_headers) if family == "a2a3" else ()
+def kernel_cpp(kernels: Sequence[Kernel], banner: str) -> str:
+    """The text of ``<name>_kernel.cpp``, before layout. The simulator's kernels are called, an NPU's are launched."""
+    launch = "" if kernels[0].plan.platform == "cpu" else "<<<1, nullptr, stream>>>"
     template = environment().get_template("st/kernel.cpp.j2")
-    return template.render(banner=banner.splitlines(), headers=headers, kernels=kernels)
+    return template.render(banner=banner.splitlines(), launch=launch, kernels=kernels)
 
 
 class _Shared:

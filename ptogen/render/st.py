@@ -8,7 +8,7 @@ from ptogen.plan.model import KernelPlan
 from ptogen.render.cpp import format_cpp
 from ptogen.render.environment import environment
 from ptogen.render.facts import banner, content_digest, facts
-from ptogen.render.host import gen_data, main_cpp
+from ptogen.render.host import gen_data, harness, main_cpp
 from ptogen.render.kernel import Kernel, kernel_cpp, kernels
 from ptogen.render.suite import RenderedSuite
 from ptogen.spec.model import Suite
@@ -32,15 +32,16 @@ def render_all(
     digests = [content_digest(suite) for suite, _ in planned]
     tops = [banner(suite, license_header, digest) for (suite, _), digest in zip(planned, digests, strict=True)]
     cpp: dict[tuple[int, str], str] = {}
+    shared = harness(license_header)
     functions = [kernels(plans) for suite, plans in planned]
     for number, ((suite, plans), top) in enumerate(zip(planned, tops, strict=True)):
-        cpp[number, f"{suite.name}_kernel.cpp"] = kernel_cpp(suite.graph.ops, functions[number], top)
-        cpp[number, "main.cpp"] = main_cpp(suite, plans, functions[number], top)
+        cpp[number, f"{suite.name}_kernel.cpp"] = kernel_cpp(functions[number], top)
+        cpp[number, "main.cpp"] = main_cpp(suite, plans, top, shared[0].rpartition("/")[2])
     laid_out: list[dict[str, str]] = [{} for _ in planned]
     for (number, name), text in format_cpp(cpp).items():
         laid_out[number][name] = text
     return [
-        _rendered(suite, plans, functions[number], digests[number], tops[number], laid_out[number])
+        _rendered(suite, plans, functions[number], digests[number], tops[number], laid_out[number], dict([shared]))
         for number, (suite, plans) in enumerate(planned)
     ]
 
@@ -52,6 +53,7 @@ def _rendered(
     digest: str,
     top: str,
     cpp: dict[str, str],
+    shared: dict[str, str],
 ) -> RenderedSuite:
     cmake = environment().get_template("st/CMakeLists.txt.j2")
     files = {
@@ -64,4 +66,4 @@ def _rendered(
     called = {case: kernel.name for kernel in functions for case in kernel.cases}
     for case in meta["cases"]:
         case["kernel"] = called[case["name"]]
-    return RenderedSuite(f"{suite.platform.name}-{suite.name}", suite.directory, paths, meta)
+    return RenderedSuite(f"{suite.platform.name}-{suite.name}", suite.directory, paths, meta, shared)

@@ -200,7 +200,7 @@ def of_suite(suite: Suite, folder: Path) -> tuple[Call, ...]:
     golden = import_module(f"ptogen.golden.{suite.graph.golden_module}")
     calls = []
     for case in suite.cases:
-        arrays = golden.generate(**suite.graph.golden_params(case, suite.base))
+        arrays = golden.generate(**suite.data_params(case))
         arguments = []
         for tensor in suite.graph.tensors(case):
             data = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
+from typing import Any
 
 from ptogen.errors import Position
 from ptogen.graph.model import Graph
@@ -74,6 +75,13 @@ class Suite:
     def directory(self) -> str:
         """ST directory relative to the output root."""
         return f"{self.platform.st_root}/{self.name}"
+
+    def data_params(self, case: CaseFields) -> dict[str, Any]:
+        """What ``generate`` of the golden is called with, plain values: the op's ``golden_params`` and, where inputs
+        have one, their ``domains`` by name."""
+        params = self.graph.golden_params(case, self.base)
+        domains = {tensor.name: tensor.domain for tensor in self.graph.tensors(case) if tensor.domain is not None}
+        return {**params, "domains": domains} if domains else params
 
     def position(self, case: int, *fields: str | int) -> Position:
         """Where a field of a case stands in the spec."""

@@ -20,9 +20,14 @@ def test_the_example_of_the_readme(tmp_path: Path, monkeypatch, capsys) -> None:
     ran = 0
     for command, said in re.findall(r"^\$ ptogen (.*)\n((?:(?!\$ ).*\n)*)", session, re.MULTILINE):
         assert cli.main(command.split()) == 0
-        assert capsys.readouterr().out == said
+        assert _without_hash(capsys.readouterr().out) == _without_hash(said)
         ran += 1
     assert ran == 2
+
+
+def _without_hash(text: str) -> str:
+    """The shared header's name follows from its text."""
+    return re.sub(r"(?<=ptogen_st_)[0-9a-f]{8}", "01234567", text)
 
 
 @pytest.mark.parametrize("command", sorted(set(re.findall(r"`ptogen ([a-z]+)", README))))

@@ -64,7 +64,7 @@ def test_two_renders_are_the_same_to_the_byte(tmp_path: Path) -> None:
         subprocess.run(command, cwd=tmp_path / place, env=environment, check=True, capture_output=True)
         trees.append(tree(out))
     assert trees[0] == trees[1]
-    assert len(trees[0]) == 3 * 4 + 3 + 1  # the last one is .gitignore of .ptogen
+    assert len(trees[0]) == 3 * 4 + 3 + 1 + 1  # the last ones are the shared header and .gitignore of .ptogen
     for text in trees[0].values():
         assert str(tmp_path).encode() not in text
 
@@ -94,7 +94,7 @@ def test_two_suites_in_one_directory_are_both_named(capsys: pytest.CaptureFixtur
 def test_a_spec_named_twice_counts_once(capsys: pytest.CaptureFixture[str]) -> None:
     spec("one.yaml")
     assert cli.main(["kernel", "one.yaml", "./one.yaml"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert len(capsys.readouterr().out.splitlines()) == 3  # one is the head and one the shared header
 
 
 def test_the_faults_of_all_files_come_in_one_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +120,7 @@ def test_a_license_header_stands_on_top_of_every_file() -> None:
     Path("header.txt").write_text("Copyright (c) 2025 Somebody\n")
     assert cli.main(["kernel", "one.yaml", "--license-header", "header.txt"]) == 0
     files = [path for path in Path("generated/tests").rglob("*") if path.is_file()]
-    assert len(files) == 4
+    assert len(files) == 5
     for path in files:
         assert "Copyright (c) 2025 Somebody" in "\n".join(path.read_text().splitlines()[:4])
 

@@ -126,17 +126,22 @@ void Copy(size_t width, Shape shape, void* dstMemory, void* srcMemory)
 
 }  // namespace
 
-void Launch_f32_part(void* dst, void* src, void* idx, void*) { Sort(4, {3, 50, 2, 45}, 3, dst, src, idx); }
-void Launch_f32_all(void* dst, void* src, void* idx, void*) { Sort(4, {2, 64, 2, 64}, 2, dst, src, idx); }
-void Launch_f16_part(void* dst, void* src, void* idx, void*) { Sort(2, {4, 70, 3, 33}, 4, dst, src, idx); }
-void Launch_f16_all(void* dst, void* src, void* idx, void*) { Sort(2, {2, 32, 2, 32}, 1, dst, src, idx); }
-void Launch_f32_wide(void* dst, void* src, void* idx, void*) { Sort(4, {2, 2000, 1, 1999}, 1, dst, src, idx); }
-void Launch_copy_float32(void* dst, void* src, void*) { Copy(4, {3, 9, 2, 7}, dst, src); }
-void Launch_copy_float16(void* dst, void* src, void*) { Copy(2, {3, 9, 2, 7}, dst, src); }
-void Launch_copy_bfloat16(void* dst, void* src, void*) { Copy(2, {3, 9, 2, 7}, dst, src); }
-void Launch_copy_int8(void* dst, void* src, void*) { Copy(1, {3, 9, 2, 7}, dst, src); }
-void Launch_copy_int16(void* dst, void* src, void*) { Copy(2, {3, 9, 2, 7}, dst, src); }
-void Launch_copy_int32(void* dst, void* src, void*) { Copy(4, {3, 9, 2, 7}, dst, src); }
-void Launch_copy_int64(void* dst, void* src, void*) { Copy(8, {3, 9, 2, 7}, dst, src); }
-void Launch_copy_masked(void* dst, void* src, void*) { Copy(4, {3, 9, 2, 7}, dst, src); }
-void Launch_copy_uint64(void* dst, void* src, void*) { Copy(8, {3, 9, 2, 7}, dst, src); }
+void LaunchCase(const std::string& name, void* const* gm, void*)
+{
+    if (name == "f32_part") Sort(4, {3, 50, 2, 45}, 3, gm[0], gm[1], gm[2]);
+    if (name == "f32_all") Sort(4, {2, 64, 2, 64}, 2, gm[0], gm[1], gm[2]);
+    if (name == "f16_part") Sort(2, {4, 70, 3, 33}, 4, gm[0], gm[1], gm[2]);
+    if (name == "f16_all") Sort(2, {2, 32, 2, 32}, 1, gm[0], gm[1], gm[2]);
+    if (name == "f32_wide") Sort(4, {2, 2000, 1, 1999}, 1, gm[0], gm[1], gm[2]);
+    if (name == "copy_float32") Copy(4, {3, 9, 2, 7}, gm[0], gm[1]);
+    if (name == "copy_float16") Copy(2, {3, 9, 2, 7}, gm[0], gm[1]);
+    if (name == "copy_bfloat16") Copy(2, {3, 9, 2, 7}, gm[0], gm[1]);
+    if (name == "copy_int8") Copy(1, {3, 9, 2, 7}, gm[0], gm[1]);
+    if (name == "copy_int16") Copy(2, {3, 9, 2, 7}, gm[0], gm[1]);
+    if (name == "copy_int32") Copy(4, {3, 9, 2, 7}, gm[0], gm[1]);
+    if (name == "copy_int64") Copy(8, {3, 9, 2, 7}, gm[0], gm[1]);
+    if (name == "loose_float32") Copy(4, {3, 9, 2, 7}, gm[0], gm[1]);
+    if (name == "loose_float16" || name == "loose_bfloat16") Copy(2, {3, 9, 2, 7}, gm[0], gm[1]);
+    if (name == "copy_masked") Copy(4, {3, 9, 2, 7}, gm[0], gm[1]);
+    if (name == "copy_uint64") Copy(8, {3, 9, 2, 7}, gm[0], gm[1]);
+}

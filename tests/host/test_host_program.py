@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
-from handmade import COPIES, DEFINED, MASKED, SORTS, Workplace
+from handmade import COPIES, DEFINED, LOOSE, MASKED, SORTS, Workplace
 
 PARTS = ("f32_part", "f16_part")
 HALVES = ("f16_part", "f16_all")
@@ -23,14 +24,14 @@ def failed(workplace: Workplace, case: str, **environment: str) -> str:
 def test_right_kernels_pass(workplace: Workplace) -> None:
     done = workplace.run()
     assert done.returncode == 0, done.stdout
-    assert f"[  PASSED  ] {len(SORTS) + len(COPIES) + 1} tests." in done.stdout
+    assert f"[  PASSED  ] {len(SORTS) + len(COPIES) + len(LOOSE) + 1} tests." in done.stdout
     assert "held at exit: 0 buffers, 0 streams, 0 devices, 0 initializations" in done.stdout
 
 
 def test_the_whole_output_is_written_to_a_file(workplace: Workplace) -> None:
     workplace.run("f32_part")
-    output = (workplace.data("f32_part") / "output_dst.bin").read_bytes()
-    golden = (workplace.data("f32_part") / "golden_dst.bin").read_bytes()
+    output = (workplace.data("f32_part") / "output.bin").read_bytes()
+    golden = (workplace.data("f32_part") / "golden.bin").read_bytes()
     assert len(output) == 3 * 50 * 8
     assert output[: 45 * 8] == golden[: 45 * 8] and output[400 : 400 + 45 * 8] == golden[45 * 8 :]
     outside = output[45 * 8 : 400] + output[400 + 45 * 8 :]
@@ -127,7 +128,7 @@ def test_the_first_ten_differences_are_shown_and_all_are_counted(workplace: Work
     ],
 )
 def test_values_are_shown_as_numbers_and_as_bits(workplace: Workplace, case: str, bits: str, text: str) -> None:
-    golden = workplace.data(case) / "golden_dst.bin"
+    golden = workplace.data(case) / "golden.bin"
     value = bytes.fromhex(bits)
     golden.write_bytes(value + golden.read_bytes()[len(value) :])
     assert f"  dst[row 0, column 0]: golden {text}, actual " in failed(workplace, case)
@@ -135,15 +136,15 @@ def test_values_are_shown_as_numbers_and_as_bits(workplace: Workplace, case: str
 
 def test_a_golden_nan_is_compared_by_its_bits(workplace: Workplace) -> None:
     data = workplace.data("copy_float32")
-    for name in ("golden_dst.bin", "input_src.bin"):
+    for name in ("golden.bin", "input1.bin"):
         (data / name).write_bytes(bytes.fromhex("0100c07f") + (data / name).read_bytes()[4:])
     assert workplace.run("copy_float32").returncode == 0
-    (data / "golden_dst.bin").write_bytes(bytes.fromhex("0200c07f") + (data / "golden_dst.bin").read_bytes()[4:])
+    (data / "golden.bin").write_bytes(bytes.fromhex("0200c07f") + (data / "golden.bin").read_bytes()[4:])
     assert "golden NaN (0x7fc00002), actual NaN (0x7fc00001)" in failed(workplace, "copy_float32")
 
 
-FILES = [(case, name) for case in ("f32_part", "f16_all") for name in ("input_src", "input_idx", "golden_dst")]
-FILES += [("copy_int8", "input_src"), ("copy_int8", "golden_dst"), (MASKED, "golden_dst"), (MASKED, "mask_dst")]
+FILES = [(case, name) for case in ("f32_part", "f16_all") for name in ("input1", "input2", "golden")]
+FILES += [("copy_int8", "input1"), ("copy_int8", "golden"), (MASKED, "golden"), (MASKED, "mask")]
 
 
 @pytest.mark.parametrize(("case", "name"), FILES)
@@ -161,7 +162,7 @@ def test_a_damaged_file_fails(workplace: Workplace, case: str, name: str, damage
     text = failed(workplace, case)
     found = f"{len(bad[damage])} bytes" if damage in bad else "(no file that can be read|0 bytes)"
     assert re.search(rf"HANDMADETest\.{case}/{name}\.bin: expected {size} bytes, found {found}\n", text)
-    assert not (workplace.data(case) / "output_dst.bin").exists()
+    assert not (workplace.data(case) / "output.bin").exists()
 
 
 @pytest.mark.parametrize("fault", ["first_undefined", "every_undefined"])
@@ -187,29 +188,117 @@ def test_every_other_byte_of_a_masked_output_counts(workplace: Workplace, fault:
 
 def test_the_mask_says_which_byte_counts(workplace: Workplace) -> None:
     data = workplace.data(MASKED)
-    golden = bytearray((data / "golden_dst.bin").read_bytes())
+    golden = bytearray((data / "golden.bin").read_bytes())
     for at in (0, DEFINED - 1, DEFINED, len(golden) - 1):
         spoilt = bytearray(golden)
         spoilt[at] ^= 1
-        (data / "golden_dst.bin").write_bytes(spoilt)
+        (data / "golden.bin").write_bytes(spoilt)
         assert workplace.run(MASKED).returncode == (1 if at < DEFINED else 0), at
 
 
+@pytest.mark.parametrize("defined", [0, 1, DEFINED - 1])
+def test_a_mask_that_defines_too_little_fails(workplace: Workplace, defined: int) -> None:
+    mask = workplace.data(MASKED) / "mask.bin"
+    mask.write_bytes(bytes([1]) * defined + bytes(len(mask.read_bytes()) - defined))
+    text = failed(workplace, MASKED)
+    assert f"mask.bin: {defined} bytes of the golden are defined, expected at least {DEFINED}\n" in text
+
+
+FLOATS = {
+    "float32": ("<u4", 0x3F800000, 0x7F800000, 0x7FC00000, 0x80000000),
+    "float16": ("<u2", 0x3C00, 0x7C00, 0x7E00, 0x8000),
+    "bfloat16": ("<u2", 0x3F80, 0x7F80, 0x7FC0, 0x8000),
+}
+"""Of each type: its bits in NumPy, those of 1, of infinity, of a NaN, and the sign."""
+
+
+def spoilt(workplace: Workplace, case: str, golden: int, actual: int, **environment: str) -> bool:
+    """Whether a case passes whose first element should be one value and is another."""
+    bits = FLOATS[case.rpartition("_")[2]][0]
+    for name, value in (("golden", golden), ("input1", actual)):
+        file = workplace.data(case) / f"{name}.bin"
+        word = np.array([value], bits).tobytes()
+        file.write_bytes(word + file.read_bytes()[len(word) :])
+    return workplace.run(case, **environment).returncode == 0
+
+
+@pytest.mark.parametrize("dtype", LOOSE)
+def test_a_float_may_be_off_by_as_many_units_as_its_record_says(workplace: Workplace, dtype: str) -> None:
+    _, one, infinity, nan, sign = FLOATS[dtype]
+    case = f"loose_{dtype}"
+    for golden, actual, passes in (
+        (one, one + 2, True),
+        (one, one - 2, True),
+        (one, one + 3, False),
+        (one, one - 3, False),
+        (sign | one, (sign | one) + 2, True),
+        (sign | one, one, False),
+        (0, sign, True),
+        (1, sign | 1, True),
+        (1, sign | 2, False),
+        (nan, nan + 1, True),
+        (nan, sign | nan, True),
+        (nan, infinity, False),
+        (one, nan, False),
+        (infinity, infinity, True),
+        (infinity, infinity - 1, False),
+        (infinity - 1, infinity, False),
+        (infinity, sign | infinity, False),
+    ):
+        assert spoilt(workplace, case, golden, actual) == passes, (hex(golden), hex(actual))
+
+
+@pytest.mark.parametrize("dtype", LOOSE)
+def test_without_a_bound_floats_are_compared_bit_for_bit(workplace: Workplace, dtype: str) -> None:
+    _, one, _, nan, sign = FLOATS[dtype]
+    for golden, actual in ((one, one + 1), (0, sign), (nan, nan + 1)):
+        assert not spoilt(workplace, f"copy_{dtype}", golden, actual)
+
+
+@pytest.mark.parametrize("exact", ["", "0"])
+@pytest.mark.parametrize("dtype", LOOSE)
+def test_a_device_has_the_bound_of_the_isas_own_tests(workplace: Workplace, dtype: str, exact: str) -> None:
+    """0.001 absolutely or relatively, and 0.01 of bfloat16, whose neighbours are further apart than that."""
+    bits, one, infinity, nan, sign = FLOATS[dtype]
+    place = {"float32": 1 << 13, "float16": 1, "bfloat16": 1}[dtype]
+    wide = {"float32": 1 << 14, "float16": 2, "bfloat16": 2}[dtype]
+    for case in (f"copy_{dtype}", f"loose_{dtype}"):
+        for golden, actual, passes in (
+            (one, one + place, True),
+            (one, one - place, True),
+            (one, one + 4 * wide, False),
+            (one, sign | one, False),
+            (0, sign, True),
+            (1, sign | 2, True),
+            (nan, nan + 1, True),
+            (nan, one, False),
+            (one, nan, False),
+            (infinity, infinity - 1, False),
+            (infinity, sign | infinity, False),
+        ):
+            assert spoilt(workplace, case, golden, actual, PTOGEN_EXACT=exact) == passes, (hex(golden), hex(actual))
+
+
+@pytest.mark.parametrize("case", ["copy_int32", "copy_int8", "f32_part", "f16_part"])
+def test_integers_and_records_have_no_bound(workplace: Workplace, case: str) -> None:
+    failed(workplace, case, HOST_FAULT="one_ulp", PTOGEN_EXACT="0")
+
+
 def test_every_damaged_file_is_named_in_one_run(workplace: Workplace) -> None:
-    for name in ("input_src", "input_idx", "golden_dst"):
+    for name in ("input1", "input2", "golden"):
         (workplace.data("f32_part") / f"{name}.bin").unlink()
     text = failed(workplace, "f32_part")
-    assert all(f"{name}.bin: expected" in text for name in ("input_src", "input_idx", "golden_dst"))
+    assert all(f"{name}.bin: expected" in text for name in ("input1", "input2", "golden"))
 
 
 def test_a_missing_data_directory_fails(workplace: Workplace) -> None:
     workplace.data("f32_all").rename(workplace.root / "elsewhere")
-    assert "../HANDMADETest.f32_all/golden_dst.bin: expected 1024 bytes, found no file" in failed(workplace, "f32_all")
+    assert "../HANDMADETest.f32_all/golden.bin: expected 1024 bytes, found no file" in failed(workplace, "f32_all")
 
 
 @pytest.mark.parametrize("case", [*SORTS, *COPY_CASES])
 def test_every_flipped_byte_of_a_golden_record_fails(workplace: Workplace, case: str) -> None:
-    path = workplace.data(case) / "golden_dst.bin"
+    path = workplace.data(case) / "golden.bin"
     good = path.read_bytes()
     for at in (*range(8), len(good) // 2, len(good) - 1):
         path.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
@@ -217,7 +306,7 @@ def test_every_flipped_byte_of_a_golden_record_fails(workplace: Workplace, case:
 
 
 def test_a_changed_input_changes_the_result(workplace: Workplace) -> None:
-    path = workplace.data("f32_part") / "input_idx.bin"
+    path = workplace.data("f32_part") / "input2.bin"
     good = path.read_bytes()
     path.write_bytes(bytes([good[0] ^ 1]) + good[1:])
     assert "dst: 1 difference:" in failed(workplace, "f32_part")
@@ -225,14 +314,14 @@ def test_a_changed_input_changes_the_result(workplace: Workplace) -> None:
 
 def test_an_old_output_does_not_outlive_a_failed_run(workplace: Workplace) -> None:
     assert workplace.run("f32_part").returncode == 0
-    assert (workplace.data("f32_part") / "output_dst.bin").exists()
+    assert (workplace.data("f32_part") / "output.bin").exists()
     failed(workplace, "f32_part", HOST_FAULT="throws")
-    assert not (workplace.data("f32_part") / "output_dst.bin").exists()
+    assert not (workplace.data("f32_part") / "output.bin").exists()
 
 
 def test_an_output_that_cannot_be_written_fails(workplace: Workplace) -> None:
-    (workplace.data("f32_part") / "output_dst.bin" / "in_the_way").mkdir(parents=True)
-    assert "output_dst.bin: cannot be written" in failed(workplace, "f32_part")
+    (workplace.data("f32_part") / "output.bin" / "in_the_way").mkdir(parents=True)
+    assert "output.bin: cannot be written" in failed(workplace, "f32_part")
 
 
 CALLS = [

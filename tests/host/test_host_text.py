@@ -9,21 +9,57 @@ import shutil
 from collections.abc import Callable
 
 import pytest
-from handmade import BANNER, COPIES, HERE, MASKED, SORTS, Workplace, compile_host, host_text
+from handmade import (
+    BANNER,
+    COPIES,
+    DEFINED,
+    HARNESS,
+    HEADER,
+    HERE,
+    LOOSE,
+    MASKED,
+    SORTS,
+    Workplace,
+    compile_host,
+    host_text,
+)
 
 from ptogen.backend.compile import OVERLAY
 from ptogen.backend.headers import Headers
 from ptogen.backend.toolchain import Toolchain
-from ptogen.render import environment
+from ptogen.render import environment, host
+from ptogen.render.cpp import clang_format
 
 
 def test_each_case_is_one_test_named_as_its_data_directory() -> None:
-    tests = re.findall(r"^TEST_F\((\w+), (\w+)\)$", host_text(), re.MULTILINE)
-    assert tests == [("HANDMADETest", case) for case in [*SORTS, *(f"copy_{dtype}" for dtype in COPIES), MASKED]]
+    tests = re.findall(r"^TEST_F\((\w+), (\w+)\) \{ Check", host_text(), re.MULTILINE)
+    copies = [*(f"copy_{dtype}" for dtype in COPIES), *(f"loose_{dtype}" for dtype in LOOSE), MASKED]
+    assert tests == [("HANDMADETest", case) for case in [*SORTS, *copies]]
 
 
-def test_launchers_are_declared_with_the_tensors_in_the_order_of_the_plan() -> None:
-    assert "void Launch_f32_part(void* dst, void* src, void* idx, void* stream);\n" in host_text()
+def test_tensors_are_in_the_order_of_the_plan_and_a_case_says_what_differs() -> None:
+    text = host_text()
+    assert re.search(
+        r"void Check1\((.*)\)\n\{\n.*\n"
+        r' +Output\("dst", type, rows, dstCols, dstValidRows, dstValidCols\)\.Records\(\),\n'
+        r' +Input\("src", type, rows, cols\),\n +Input\("idx", Type::kUint32, idxRows, cols\),\n',
+        text,
+    )
+    assert "TEST_F(HANDMADETest, f16_all) { Check1(Type::kFloat16, 2, 128, 2, 128, 32, 1); }\n" in text
+    assert "TEST_F(HANDMADETest, copy_int64) { Check2(Type::kInt64); }\n" in text
+    assert ".Within(2)" in text and f".Masked({DEFINED})" in text
+
+
+def test_the_harness_is_laid_out_as_pto_isa_has_it() -> None:
+    assert clang_format({"text": HARNESS})["text"] == HARNESS
+    assert all(len(line) <= 120 for line in HARNESS.splitlines())
+
+
+def test_the_harness_is_the_same_for_every_suite_and_has_a_licence_where_one_is_given() -> None:
+    assert host.harness(None) == (HEADER, HARNESS)
+    assert re.fullmatch(r"tests/common/ptogen_st_[0-9a-f]{8}\.hpp", HEADER)
+    path, text = host.harness("Copyright of somebody")
+    assert path != HEADER and text.startswith("// Copyright of somebody\n//\n// Part of ptogen ")
 
 
 def test_banner_is_a_comment() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ptogen.backend.host_kernel import for_cost_model, for_simulator
 from ptogen.check import check_suite
 from ptogen.plan.suite import plan_suite
 from ptogen.platforms import PLATFORMS
@@ -68,18 +69,16 @@ def test_cases_that_differ_in_their_data_alone_share_a_kernel():
 """,
     )
     texts = {path.rsplit("/", 1)[1]: text for path, text in suite.files.items()}
-    assert [line for line in texts["main.cpp"].splitlines() if line.startswith("void Launch_")] == [
-        f"void Launch_{kernel}(void* dst, void* src, void* idx, void* stream);"
+    assert [line for line in texts["tsort32_kernel.cpp"].splitlines() if line.startswith("void Launch_")] == [
+        f"void Launch_{kernel}(void* dst, void* src, void* idx, void* stream)"
         for kernel in ("first", "taller", "narrower")
     ]
     assert texts["tsort32_kernel.cpp"].count("AICORE void Run_") == 3
     assert "// Also for second, third.\n" in texts["tsort32_kernel.cpp"]
-    tests = texts["main.cpp"].split("TEST_F(")[1:]
-    called = {test.split(", ")[1].split(")")[0]: test.split("Launch_")[1].split("(")[0] for test in tests}
-    assert called == {
+    assert {case["name"]: case["kernel"] for case in suite.meta["cases"]} == {
         "first": "first", "taller": "taller", "second": "first", "third": "first", "narrower": "narrower",
     }  # fmt: skip
-    assert {case["name"]: case["kernel"] for case in suite.meta["cases"]} == called
+    assert 'if (name == "first" || name == "second" || name == "third") {\n' in texts["tsort32_kernel.cpp"]
 
 
 def test_manual_kernels_guard_their_flags_and_auto_kernels_have_none():
@@ -133,6 +132,37 @@ def test_the_same_bytes_whatever_the_hash_seed_the_folder_and_the_output(tmp_pat
     assert trees[0] and trees[0] == trees[1] == trees[2]
 
 
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("mode", ["manual", "auto"])
+def test_a_kernel_has_no_word_of_what_stands_in_for_an_npu(platform, mode):
+    """Nor a header of one platform; what a compiler of the host needs is said in the build."""
+    if mode not in PLATFORMS[platform].modes:
+        return
+    spec = f"platform: {platform}\nmode: {mode}\ndtype: float32\n"
+    texts = [kernel(rendered(platform, mode))]
+    for op in (
+        "op: tmrgsort\nvariant: multi\nlists: [6, 20]\nexhausted: true\n",
+        "op: tpartadd\ndst: [3, 13]\nsrc0: [2, 13]\nsrc1: [3, 13]\n",
+    ):
+        (suite,) = load_text(spec + op, "spec.yaml")
+        texts.append(kernel(render(suite, plan_suite(suite))))
+    for text in texts:
+        assert "__CPU_SIM" not in text and "__COSTMODEL" not in text
+        includes = [line for line in text.splitlines() if line.startswith("#include")]
+        assert includes == ["#include <string>", "#include <pto/pto-inst.hpp>"]
+        assert ("<<<1, nullptr, stream>>>" in text) == (platform != "cpu")
+
+
+def test_a_copy_for_the_host_keeps_its_lines_and_names_the_original():
+    text = "void f()\n{\n    g<1><<<1, nullptr,\n        stream>>>(a);\n    tile.SetValue(0,\n        x);\n}\n"
+    simulator, model = for_simulator(text, 'a "b".cpp'), for_cost_model(text, "k.cpp")
+    assert simulator.splitlines()[0] == '#line 1 "a \\"b\\".cpp"' and model.splitlines()[0] == '#line 1 "k.cpp"'
+    assert len(simulator.splitlines()) == len(model.splitlines()) == 1 + len(text.splitlines())
+    assert "    g<1>\n(a);\n" in simulator and "    g<1>\n(a);\n" in model
+    assert "(void)tile.data(), tile.SetValue(0,\n        x);" in simulator and "SetValue" not in model
+    assert for_simulator("int a = b << 1;\n", "k.cpp") is None
+
+
 SIM = ("-include", "stdint.h", "-include", "stddef.h", "-D__CPU_SIM")
 
 
@@ -142,7 +172,7 @@ def test_the_kernel_compiles_unchanged_for_the_simulator(platform, define, heade
     from ptogen.backend.compile import include_options
 
     source = tmp_path / "kernel.cpp"
-    source.write_text(kernel(rendered(platform)))
+    source.write_text(for_simulator(kernel(rendered(platform)), "kernel.cpp"))
     options = [
         toolchain.compiler.standard,
         *SIM,
@@ -151,6 +181,7 @@ def test_the_kernel_compiles_unchanged_for_the_simulator(platform, define, heade
         "-Wextra",
         "-Werror",
         "-Wno-deprecated-declarations",
+        "-Wno-unused-parameter",
         *include_options(toolchain.compiler, headers.include),
     ]
     subprocess.run([*toolchain.compiler.command, *options, "-fsyntax-only", str(source)], check=True)
@@ -162,7 +193,7 @@ def test_the_kernel_compiles_unchanged_against_the_a2a3_headers(mode, headers, t
     from ptogen.backend import download
 
     source = tmp_path / "kernel.cpp"
-    source.write_text(kernel(rendered("a2a3", mode)))
+    source.write_text(for_cost_model(kernel(rendered("a2a3", mode)), "kernel.cpp"))
     include = download.include_folder() or headers.include
     options = [
         "-std=c++20",
@@ -175,8 +206,7 @@ def test_the_kernel_compiles_unchanged_against_the_a2a3_headers(mode, headers, t
         str(include),
     ]
     subprocess.run([*toolchain.compiler.command, *options, "-fsyntax-only", str(source)], check=True)
-    broken = kernel(rendered("a2a3", mode)).replace("float", "int32_t").replace("half", "int32_t")
-    source.write_text(broken)
+    source.write_text(source.read_text().replace("float", "int32_t").replace("half", "int32_t"))
     refused = subprocess.run(
         [*toolchain.compiler.command, *options, "-fsyntax-only", str(source)], capture_output=True, text=True
     )
@@ -190,7 +220,9 @@ def test_partial_ops_compile_against_the_a2a3_headers(op, headers, toolchain, tm
     spec = f"op: {op}\nplatform: a2a3\ndtype: int16\ndst: [3, 13]\nsrc0: [2, 13]\nsrc1: [3, 13]\n"
     (suite,) = load_text(spec, "spec.yaml")
     source = tmp_path / "kernel.cpp"
-    source.write_text(kernel(render(suite, plan_suite(suite))))
+    headers_of_op = "".join(f"#include <{header}>\n" for header in suite.graph.ops[0].costmodel_headers)
+    text = for_cost_model(kernel(render(suite, plan_suite(suite))), "kernel.cpp")
+    source.write_text(f"#include <pto/pto-inst.hpp>\n{headers_of_op}{text}")
     include = download.include_folder() or headers.include
     options = [
         "-std=c++20",
@@ -207,7 +239,7 @@ def test_partial_ops_compile_against_the_a2a3_headers(op, headers, toolchain, tm
 def test_the_kernel_is_cpp17_its_launch_line_aside(toolchain, tmp_path):
     """Against a stand-in for pto-inst.hpp that is C++17 itself: what ptogen writes needs nothing newer."""
     source = tmp_path / "kernel.cpp"
-    source.write_text(kernel(rendered("a2a3")))
+    source.write_text(for_simulator(kernel(rendered("a2a3")), "kernel.cpp"))
     stand_in = Path(__file__).parent / "stand_in"
-    options = ["-std=c++17", "-pedantic-errors", "-D__CPU_SIM", "-I", str(stand_in), "-fsyntax-only"]
+    options = ["-std=c++17", "-pedantic-errors", "-I", str(stand_in), "-fsyntax-only"]
     subprocess.run([*toolchain.compiler.command, *options, str(source)], check=True)

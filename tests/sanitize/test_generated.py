@@ -71,6 +71,7 @@ def test_no_flag_of_a_rendered_kernel_can_be_dropped_or_moved(tree, tmp_path, he
     moved = [*lines]
     moved[wait], moved[wait + 1 : wait + 3] = "\n", [*lines[wait + 1 : wait + 3], lines[wait]]
     mutants["moved wait"] = moved
+    shutil.copytree(tree / "tests" / "common", tmp_path / "tests" / "common")
     shutil.copytree(source, tmp_path / "tsort32")
     for name, changed in mutants.items():
         (tmp_path / "tsort32" / "tsort32_kernel.cpp").write_text("".join(changed), encoding="utf-8")

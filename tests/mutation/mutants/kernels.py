@@ -25,6 +25,7 @@ from mutants.timing import same_results
 from ptogen.backend import compile, headers, runtime, toolchain
 from ptogen.backend.compile import Compiler
 from ptogen.backend.headers import Headers
+from ptogen.backend.host_kernel import LAUNCH
 from ptogen.check import roles
 from ptogen.check.recording import Reader, cores
 from ptogen.check.sanitize import sanitize
@@ -104,19 +105,21 @@ class Mutant:
 
 @dataclass
 class Source:
-    """A kernel file in parts: what stands before the first function, and the functions by name."""
+    """A kernel file in parts: what stands before the first function and behind the last, and the functions by name."""
 
     before: str
+    after: str
     functions: dict[str, str]
     parameters: dict[str, str]
 
     @classmethod
     def read(cls, text: str) -> Source:
-        # Every program here is one of the simulator; what only a device compiler reads costs time.
-        text = re.sub(r"#if defined\(__CPU_SIM\)[^\n]*\n(.*?)#else\n.*?#endif\n", r"\1", text, flags=re.DOTALL)
+        # Every program here is one of the simulator: a launch is a call.
+        text = LAUNCH.sub("", text)
         found = list(FUNCTION.finditer(text))
         functions = {match["name"]: match[0] for match in found}
-        return cls(text[: found[0].start()], functions, {match["name"]: match["parameters"] for match in found})
+        before, after = text[: found[0].start()], text[found[-1].end() :]
+        return cls(before, after, functions, {match["name"]: match["parameters"] for match in found})
 
     @property
     def runs(self) -> list[str]:
@@ -151,7 +154,7 @@ class Source:
                 for number in own:
                     text += f"        case {number}: return mutant_{number}::{name}({names});\n"
                 text += f"        default: return mutant_0::{name}({names});\n    }}\n}}\n"
-        return text, owners
+        return text + self.after, owners
 
 
 def mutants_of(source: Source, seed: str, most: int) -> list[Mutant]:
@@ -248,6 +251,7 @@ class Suite:
     def _lay_out(self, name: str, mutants: Sequence[Mutant]) -> None:
         shutil.rmtree(self.place, ignore_errors=True)
         shutil.copytree(self.folder, self.place / "st")
+        shutil.copytree(ROOT / "generated" / "tests" / "common", self.place / "tests" / "common")
         text, self._owners = self._source.with_mutants(mutants)
         (self.place / "st" / name).write_text(text, encoding="utf-8")
         (self.place / "bin").mkdir()
@@ -303,6 +307,7 @@ class Suite:
             env={
                 **os.environ,
                 **environment,
+                "PTOGEN_EXACT": "1",
                 "MUTANTS_LAUNCHED": str(launches),
                 "MUTANTS_SKIPPED": f" {' '.join(map(str, skipped))} ",
                 "GTEST_REPEAT": str(max(counts) + 1),
@@ -365,6 +370,7 @@ class Suite:
         def build(files: Sequence[Path]) -> str | None:
             options = [*self._compiler.command, *made.options, *OPTIONS[self._compiler.kind], "-w"]
             objects = [str(file.with_suffix(".o")) for file in files]
+            options.append(f"-I{self.place / 'tests' / 'common'}")
             jobs = [[*options, "-c", str(file), "-o", made] for file, made in zip(files, objects, strict=True)]
             jobs.append([*self._compiler.command, *objects, str(host), "-o", str(program), *LIBRARIES])
             for job in jobs:
