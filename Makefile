@@ -32,7 +32,7 @@ bench: $(READY) ## measure what a start and sanitizing cost, and how fast matric
 	$(BIN)/python benchmarks/sanitize.py
 
 generated: $(READY) ## render the suites of specs/*.yaml into generated/
-	$(BIN)/ptogen kernel $$(grep -L '^matrix:' specs/*.yaml) -o generated
+	$(BIN)/ptogen kernel $$(grep -L '^matrix:' specs/*.yaml) -o generated --prune
 
 docs: $(READY) ## make the reference pages that come from the code
 	$(BIN)/python docs/codes.py > docs/codes.md

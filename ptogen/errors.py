@@ -40,7 +40,7 @@ CODES: dict[str, str] = {
     "PTG112": "a path leads through a symbolic link or outside the output directory",
     "PTG113": "the output cannot be written",
     "PTG114": "an expression (where, --select) cannot be used",
-    "PTG115": "a matrix leaves no case",
+    "PTG115": "a matrix or a selection leaves no case",
     "PTG116": "a pto-isa checkout cannot take a suite, or give it back",
     "PTG201": "the op does not have this dtype on this platform",
     "PTG202": "a shape breaks a rule of the op",

@@ -43,13 +43,13 @@ def put_in(checkout: Path, entries: Sequence[Entry], looking: bool) -> None:
         click.echo(printable(f"{'would register' if looking else 'registered'} in {checkout / file}"), err=True)
 
 
-def take_out(checkout: Path, belongs: Callable[[Manifest], bool], looking: bool, format_: str) -> None:
-    """Removes the suites that belong to what was given."""
+def take_out(checkout: Path, belongs: Callable[[Manifest], bool] | None, looking: bool, format_: str) -> None:
+    """Removes the suites that belong to what was given; all that ptogen has put there where nothing was."""
     from ptogen import output
     from ptogen.register import withdraw
 
-    keys = [manifest.key for manifest in output.read(checkout) if belongs(manifest)]
-    changes = withdraw(checkout, keys, dry_run=looking)
+    keys = [manifest.key for manifest in output.read(checkout) if belongs is None or belongs(manifest)]
+    changes = withdraw(checkout, None if belongs is None else keys, dry_run=looking)
     kept = [change.path for change in changes if change.foreign]
     if format_ == "json":
         removed = [change.path for change in changes if change.action == output.REMOVE]

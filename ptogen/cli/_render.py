@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def load_specs(paths: Sequence[Path], ub_bytes: int | None = None) -> tuple[list[Suite], list[Diagnostic]]:
-    """The suites of all files and the faults of all files; a file named twice counts once."""
+    """The suites of all files and the faults of all files; a file named twice counts once, and ``-`` is the input."""
     from ptogen.spec.load import load
 
     suites: list[Suite] = []
@@ -28,10 +31,53 @@ def load_specs(paths: Sequence[Path], ub_bytes: int | None = None) -> tuple[list
         files.setdefault(os.path.realpath(path), path)
     for path in files.values():
         try:
-            suites += load(path, ub_bytes=ub_bytes)
+            suites += _load_input(ub_bytes) if str(path) == "-" else load(path, ub_bytes=ub_bytes)
         except PtogenError as error:
             faults += error.diagnostics
     return suites, faults
+
+
+STANDARD_INPUT = "<stdin>"
+"""What messages call it."""
+
+
+def _load_input(ub_bytes: int | None) -> tuple[Suite, ...]:
+    from ptogen.spec.document import MAX_BYTES
+    from ptogen.spec.load import load_text
+
+    text = sys.stdin.buffer.read(MAX_BYTES + 1) if sys.stdin is not None else b""
+    return load_text(text, STANDARD_INPUT, ub_bytes=ub_bytes)
+
+
+def file_of(suite: Suite) -> str | None:
+    """The name of the file that a suite comes from, which a tree remembers; none where it came by standard input."""
+    return None if suite.marks.file == STANDARD_INPUT else Path(suite.marks.file).name
+
+
+def _part(suites: Sequence[Suite], platforms: Collection[str], select: str | None) -> list[Suite]:
+    """The suites for some platforms, with the cases that a glob matches by the names that ``check --select`` takes."""
+    chosen = [suite for suite in suites if not platforms or suite.platform.name in platforms]
+    if not chosen:
+        held = ", ".join(dict.fromkeys(suite.platform.name for suite in suites))
+        message = f"no suite here is for {' or '.join(platforms)}; they are for {held}"
+        raise PtogenError(Diagnostic("PTG115", message, hint="name one of these, or add the platform to the spec"))
+    if select is None:
+        return chosen
+    parts = []
+    for suite in chosen:
+        prefixes = ("", f"{suite.platform.name}-{suite.name}.", f"{suite.test_suite}.")
+        kept = [
+            number
+            for number, case in enumerate(suite.cases)
+            if any(fnmatchcase(f"{prefix}{case.name}", select) for prefix in prefixes)
+        ]
+        if kept:
+            cases, paths = tuple(suite.cases[at] for at in kept), tuple(suite.paths[at] for at in kept)
+            parts.append(replace(suite, cases=cases, paths=paths))
+    if not parts:
+        names = tuple(f"{suite.platform.name}-{suite.name}.{case.name}" for suite in chosen for case in suite.cases)
+        raise PtogenError(Diagnostic("PTG115", f"no case matches {select!r}", details=names[:10]))
+    return parts
 
 
 def plan_suites(suites: Sequence[Suite]) -> tuple[list[tuple[Suite, tuple[KernelPlan, ...]]], list[Diagnostic]]:
@@ -62,6 +108,8 @@ def render_specs(
     license_header: str | None = None,
     target: str = "st",
     level: int | None = None,
+    platforms: Collection[str] = (),
+    select: str | None = None,
 ) -> list[RenderedSuite]:
     """Loads, plans, checks and renders spec files.
 
@@ -71,12 +119,16 @@ def render_specs(
         license_header: text to put on top of every file.
         target: one of :data:`TARGETS`.
         level: of the PTO assembly, for ``pto-as``.
+        platforms: only suites for these; default: for all.
+        select: only cases that this glob matches.
 
     Raises:
-        PtogenError: the faults of all files and of all suites.
+        PtogenError: the faults of all files and of all suites; PTG115 where nothing is left.
     """
     suites, faults = load_specs(paths, ub_bytes)
     faults += collision_faults(suites)
+    if suites and not faults:
+        suites = _part(suites, platforms, select)
     renderer = import_module(f"ptogen.render.{target.replace('-', '_')}")
     if hasattr(renderer, "prepare"):
         suites = [renderer.prepare(suite, level) for suite in suites]
@@ -88,7 +140,8 @@ def render_specs(
     rendered = []
     for suite, plans in planned:
         try:
-            rendered.append(renderer.render(suite, plans, license_header=license_header, **options))
+            made = renderer.render(suite, plans, license_header=license_header, **options)
+            rendered.append(replace(made, meta=made.meta | ({"file": name} if (name := file_of(suite)) else {})))
         except PtogenError as error:
             faults += error.diagnostics
     if faults:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +10,19 @@ import click
 
 from ptogen import output
 from ptogen.cli import Directory, format_option, print_json, printable, table, ub_bytes_option
-from ptogen.cli._register import check_places, put_in, take_out
-from ptogen.cli._render import TARGETS, load_specs, read_license_header, render_specs
+from ptogen.cli._register import check_places, kept_lines, put_in, take_out
+from ptogen.cli._render import TARGETS, file_of, load_specs, read_license_header, render_specs
 from ptogen.errors import PtogenError
-from ptogen.register import Entry, guard
+from ptogen.platforms import PLATFORMS
+from ptogen.register import Entry, guard, withdraw
 
 if TYPE_CHECKING:
+    from ptogen.output import Manifest
     from ptogen.render.suite import RenderedSuite
 
 
 @click.command()
-@click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("specs", metavar="SPEC...|-", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "-o", "--out", type=Directory(), metavar="DIR", default="generated", show_default=True, help="Where the tree goes."
 )
@@ -31,8 +33,21 @@ if TYPE_CHECKING:
     help="Put the suites into a pto-isa checkout and register them.",
 )
 @click.option(
-    "--remove", type=click.Path(path_type=Path), metavar="CHECKOUT", help="Take what --into has put there out again."
+    "--remove",
+    type=click.Path(path_type=Path),
+    metavar="CHECKOUT",
+    help="Take what --into has put there out again: the suites of the specs, or all where none is given.",
 )
+@click.option(
+    "--platform",
+    "platforms",
+    type=click.Choice(tuple(PLATFORMS)),
+    multiple=True,
+    metavar="PLATFORM",
+    help="Only the suites for PLATFORM; may be repeated.",
+)
+@click.option("--select", metavar="GLOB", help="Only cases whose name, or SUITE.NAME, matches.")
+@click.option("--prune", is_flag=True, help="Also remove suites that these specs made before and do not make any more.")
 @click.option(
     "--target",
     type=click.Choice(TARGETS),
@@ -53,8 +68,17 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print what would change as a unified diff and write nothing; status 1 if anything would.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; status 1 if anything would change.")
+@click.option(
+    "--check", is_flag=True, help="Write nothing; status 1 if anything would change, or is not made any more."
+)
 @click.option("--force", is_flag=True, help="Also overwrite files that ptogen does not own or that were edited.")
+@click.option(
+    "--force-path",
+    "force_paths",
+    multiple=True,
+    metavar="GLOB",
+    help="The same for files whose path in the tree matches; may be repeated.",
+)
 @click.option(
     "--license-header",
     type=click.Path(path_type=Path),
@@ -70,12 +94,16 @@ def kernel(
     out: Path,
     into: Path | None,
     remove: Path | None,
+    platforms: tuple[str, ...],
+    select: str | None,
+    prune: bool,
     target: str,
     level: int | None,
     dry_run: bool,
     diff: bool,
     check: bool,
     force: bool,
+    force_paths: tuple[str, ...],
     license_header: Path | None,
     ub_bytes: int | None,
     format_: str,
@@ -84,8 +112,12 @@ def kernel(
 
     Writes the kernel, host program, build file and data generator of each suite, in the layout of pto-isa's system
     tests, and touches only what changed. Files that a person edited are never overwritten without --force. With
-    --target the same plan becomes PTO assembly or a pypto_pro module instead.
+    --target the same plan becomes PTO assembly or a pypto_pro module instead. A spec may come from standard input (-).
     """
+    if not specs and remove is None:
+        raise click.UsageError("Missing argument 'SPEC...'.", ctx)
+    if prune and (platforms or select):
+        raise click.UsageError("--prune needs whole specs: leave --platform and --select out.")
     if dry_run + diff + check > 1:
         raise click.UsageError("--dry-run, --diff and --check exclude one another.")
     if level is not None and target != "pto-as":
@@ -95,29 +127,39 @@ def kernel(
         raise click.UsageError(f"--into takes C++ suites; {target} is no test of pto-isa.")
     looking = dry_run or diff or check
     if remove:
-        loaded, faults = load_specs(specs, ub_bytes)
-        if faults:
-            raise PtogenError(faults)
-        keys = {f"{suite.platform.name}-{suite.name}" for suite in loaded}
-        take_out(remove, lambda manifest: manifest.key in keys, looking, format_)
+        take_out(remove, _made_of(specs, ub_bytes) if specs else None, looking, format_)
         return
     header = read_license_header(license_header, into)
-    suites = render_specs(specs, ub_bytes=ub_bytes, license_header=header, target=target, level=level)
+    suites = render_specs(
+        specs,
+        ub_bytes=ub_bytes,
+        license_header=header,
+        target=target,
+        level=level,
+        platforms=platforms,
+        select=select,
+    )
     if into:
         out = into
         entries = [Entry(suite.key, suite.meta["platform"], suite.directory) for suite in suites]
         guard(into, entries)
     # An edited file is a difference to show, and a reason to stop only where it would be lost.
-    changes = output.write(out, suites, dry_run=looking, force=force or diff or check)
+    changes = output.write(out, suites, dry_run=looking, force=force or diff or check or force_paths)
     if into:
         put_in(into, entries, looking)
-    different = any(change.action != output.UNCHANGED for change in changes)
+    stale = [] if platforms or select else _stale(out, suites, must_read=prune or check)
+    pruned = withdraw(out, [manifest.key for manifest in stale], dry_run=looking) if prune and stale else []
+    different = any(change.action != output.UNCHANGED for change in (*changes, *pruned)) or bool(stale and check)
     if format_ == "json":
-        print_json(_as_data(out, suites, changes, diff))
+        print_json(_as_data(out, suites, changes, pruned, diff) | {"stale": [manifest.key for manifest in stale]})
     elif diff:
-        click.echo(output.diff(changes), nl=False)
+        click.echo(output.diff([*changes, *pruned]), nl=False)
     else:
-        click.echo(_as_text(out, suites, changes, looking))
+        click.echo(_as_text(out, suites, changes, pruned, looking))
+    for manifest in stale if not prune else ():
+        click.echo(
+            printable(f"stale: {out / manifest.directory} is made by no spec here any more; see --prune"), err=True
+        )
     if diff and (edited := [change.path for change in changes if change.foreign]):
         click.echo(
             f"note: edited by hand, so only --force would change it: {', '.join(map(printable, edited))}", err=True
@@ -126,7 +168,46 @@ def kernel(
         ctx.exit(1)
 
 
-def _as_text(out: Path, suites: Sequence[RenderedSuite], changes: Sequence[output.Change], looking: bool) -> str:
+def _made_of(specs: Sequence[Path], ub_bytes: int | None) -> Callable[[Manifest], bool]:
+    """Whether a suite is one of these specs, as they are now or as they were when it was made."""
+    suites, faults = load_specs(specs, ub_bytes)
+    if faults:
+        raise PtogenError(faults)
+    keys = {f"{suite.platform.name}-{suite.name}" for suite in suites}
+    files = {file_of(suite) for suite in suites} - {None}
+    return lambda manifest: manifest.key in keys or manifest.suite.get("file") in files
+
+
+def _stale(out: Path, suites: Sequence[RenderedSuite], must_read: bool) -> list[Manifest]:
+    """The suites of a tree that the specs of these suites made once, and make no more.
+
+    Args:
+        out: root of the tree.
+        suites: all that the specs make now.
+        must_read: whether a manifest that cannot be read is a fault.
+    """
+    made = {suite.key.casefold() for suite in suites}
+    origins = {(suite.meta["file"], suite.meta.get("target")) for suite in suites if "file" in suite.meta}
+    try:
+        manifests = output.read(out)
+    except PtogenError:
+        if must_read:
+            raise
+        return []
+    return [
+        manifest
+        for manifest in manifests
+        if (manifest.suite.get("file"), manifest.suite.get("target")) in origins and manifest.key.casefold() not in made
+    ]
+
+
+def _as_text(
+    out: Path,
+    suites: Sequence[RenderedSuite],
+    changes: Sequence[output.Change],
+    pruned: Sequence[output.Change],
+    looking: bool,
+) -> str:
     heads = ("would write", "unchanged", "would remove") if looking else ("written", "unchanged", "removed")
     rows: list[tuple[object, ...]] = [("suite", "cases", "files", *heads)]
     for suite in sorted(suites, key=lambda suite: suite.key):
@@ -138,8 +219,11 @@ def _as_text(out: Path, suites: Sequence[RenderedSuite], changes: Sequence[outpu
             counts = [int(change.action == action) for action in (output.WRITE, output.UNCHANGED, output.REMOVE)]
             rows.append((out / change.path, "", 1, *counts))
     lines = [table(rows, numbers=range(1, 6))]
+    if gone := {change.suite for change in pruned if change.suite} if not looking else ():
+        lines.append(f"{len(gone):,} suites removed: {', '.join(sorted(gone))}")
+    lines += kept_lines(out, pruned)
     if looking:
-        listed = [change for change in changes if change.action != output.UNCHANGED]
+        listed = [change for change in (*changes, *pruned) if change.action != output.UNCHANGED]
         lines += [
             f"would {change.action} {out / change.path}" + (" (edited by hand)" if change.foreign else "")
             for change in listed
@@ -149,7 +233,11 @@ def _as_text(out: Path, suites: Sequence[RenderedSuite], changes: Sequence[outpu
 
 
 def _as_data(
-    out: Path, suites: Sequence[RenderedSuite], changes: Sequence[output.Change], diff: bool
+    out: Path,
+    suites: Sequence[RenderedSuite],
+    changes: Sequence[output.Change],
+    pruned: Sequence[output.Change],
+    diff: bool,
 ) -> dict[str, Any]:
     data: dict[str, Any] = {"out": str(out), "suites": []}
     for suite in sorted(suites, key=lambda suite: suite.key):
@@ -159,11 +247,15 @@ def _as_data(
                 "key": suite.key,
                 "directory": suite.directory,
                 "cases": [case["name"] for case in suite.meta.get("cases", ())],
-                "changes": [{"path": change.path, "action": change.action, "edited": change.foreign} for change in own],
+                "changes": [_change(change) for change in own],
             }
         )
-    shared = [change for change in changes if not change.suite]
-    data["shared"] = [{"path": change.path, "action": change.action, "edited": change.foreign} for change in shared]
+    data["shared"] = [_change(change) for change in changes if not change.suite]
+    data["pruned"] = [_change(change) for change in pruned]
     if diff:
-        data["diff"] = output.diff(changes)
+        data["diff"] = output.diff([*changes, *pruned])
     return data
+
+
+def _change(change: output.Change) -> dict[str, Any]:
+    return {"path": change.path, "action": change.action, "edited": change.foreign}

@@ -42,7 +42,7 @@ def _shard(_ctx: click.Context, _param: click.Parameter, value: str | None) -> t
 
 
 @click.command()
-@click.argument("matrices", metavar="MATRIX...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("matrices", metavar="MATRIX...", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "-o", "--out", type=Directory(), metavar="DIR", default="generated", show_default=True, help="Where the tree goes."
 )
@@ -53,7 +53,10 @@ def _shard(_ctx: click.Context, _param: click.Parameter, value: str | None) -> t
     help="Put the suites into a pto-isa checkout and register them.",
 )
 @click.option(
-    "--remove", type=click.Path(path_type=Path), metavar="CHECKOUT", help="Take what --into has put there out again."
+    "--remove",
+    type=click.Path(path_type=Path),
+    metavar="CHECKOUT",
+    help="Take what --into has put there out again: the suites of the matrices, or all where none is given.",
 )
 @click.option("-j", "--jobs", type=click.IntRange(1, 1024), metavar="N", help="Processes; default: one a processor.")
 @executor_option
@@ -117,6 +120,8 @@ def matrix(
     from ptogen.matrix.engine import generate, suites_of
     from ptogen.matrix.make import Options
 
+    if not matrices and remove is None:
+        raise click.UsageError("Missing argument 'MATRIX...'.", ctx)
     if dry_run + diff + check + listing > 1:
         raise click.UsageError("--dry-run, --diff, --check and --list exclude one another.")
     if prune and (select or shard):
@@ -125,7 +130,8 @@ def matrix(
     loaded = _load(matrices)
     if remove:
         stems = {one.stem for one in loaded}
-        take_out(remove, lambda manifest: manifest.suite.get("matrix") in stems, dry_run or diff or check, format_)
+        belongs = (lambda manifest: manifest.suite.get("matrix") in stems) if loaded else None
+        take_out(remove, belongs, dry_run or diff or check, format_)
         return
     looking = dry_run or diff or check
     header = read_license_header(license_header, into)

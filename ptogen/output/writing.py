@@ -9,9 +9,10 @@ this spec or of a changed one, that the files in it are ptogen's too.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ptogen.errors import Diagnostic, Position, PtogenError
@@ -22,8 +23,11 @@ from ptogen.output.manifest import AGAIN, Manifest, record
 from ptogen.output.places import IGNORED, IGNORING, MANIFESTS, check_suites, digest_of, is_shared
 from ptogen.render.suite import RenderedSuite
 
+Force = bool | Collection[str]
+"""Whether to replace what is not ptogen's; or globs of the paths below the tree at which to do so."""
 
-def write(out: Path, suites: Sequence[RenderedSuite], *, dry_run: bool = False, force: bool = False) -> list[Change]:
+
+def write(out: Path, suites: Sequence[RenderedSuite], *, dry_run: bool = False, force: Force = False) -> list[Change]:
     """Makes the tree hold these suites and says what that took: shared files, then suite by suite, its manifest last.
 
     Suites that the tree holds and that are not given stay as they are.
@@ -32,7 +36,8 @@ def write(out: Path, suites: Sequence[RenderedSuite], *, dry_run: bool = False, 
         out: root of the tree; made where it is missing.
         suites: what to write.
         dry_run: only say what would be done.
-        force: also replace files that ptogen does not own; never through a symbolic link.
+        force: also replace files that ptogen does not own, all or those that one of these globs matches; never through
+            a symbolic link.
 
     Raises:
         PtogenError: PTG110 to PTG113; for the first three nothing at all has been written.
@@ -78,7 +83,7 @@ class _Work:
         return json.dumps({path: sorted(digests) for path, digests in files.items()}, indent=2, sort_keys=True) + "\n"
 
 
-def _examine(out: Path, suites: Sequence[RenderedSuite], manifests: Sequence[Manifest], force: bool) -> list[_Work]:
+def _examine(out: Path, suites: Sequence[RenderedSuite], manifests: Sequence[Manifest], force: Force) -> list[_Work]:
     """Every change, or every reason why there can be none."""
     look = Look(out)
     works: list[_Work] = []
@@ -119,10 +124,17 @@ def _examine(out: Path, suites: Sequence[RenderedSuite], manifests: Sequence[Man
             )
             for link in look.links
         )
-    edited = [change.path for work in works for change in work.changes if change.foreign]
-    if (edited or damaged) and not force:
+    edited = [
+        change.path for work in works for change in work.changes if change.foreign and not _yields(change.path, force)
+    ]
+    damaged = [(path, reason) for path, reason in damaged if not _yields(path, force)]
+    if edited or damaged:
         raise PtogenError(_refusals(out, edited, damaged))
     return works
+
+
+def _yields(path: str, force: Force) -> bool:
+    return force if isinstance(force, bool) else any(fnmatchcase(path, glob) for glob in force)
 
 
 def _any(changes: Sequence[Change]) -> list[Change]:
@@ -148,7 +160,8 @@ def _refusals(out: Path, edited: Sequence[str], damaged: Sequence[tuple[str, str
             f"nothing was written: {count} not ptogen's, or edited since, would be overwritten or removed",
             Position(str(out)),
             details=tuple(edited),
-            hint="look with --diff; then overwrite with --force, move the files away, or choose another place with -o",
+            hint="look with --diff; then overwrite with --force or --force-path GLOB, move the files away, "
+            "or choose another place with -o",
         )
     for path, reason in damaged:
         yield Diagnostic(

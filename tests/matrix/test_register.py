@@ -295,3 +295,34 @@ def test_lines_that_a_person_adds_meanwhile_stay(checkout: Path, files: tuple[st
 def test_guard_of_what_ptogen_made_is_silent(checkout: Path, files: tuple[str, str]) -> None:
     assert main(["kernel", files[1], "--into", str(checkout)]) == 0
     guard(checkout, [Entry("a2a3-mine", "a2a3", f"{NPU.format('a2a3')}/mine")])
+
+
+def test_remove_alone_takes_all_of_it_out(checkout: Path, files: tuple[str, str], capsys) -> None:
+    before = state(checkout)
+    for command in ("kernel", "matrix"):
+        assert main(["matrix", files[0], "--into", str(checkout), "-j", "1"]) == 0
+        assert main(["kernel", files[1], "--into", str(checkout)]) == 0
+        capsys.readouterr()
+        assert main([command, "--remove", str(checkout)]) == 0
+        assert "12 suites taken out of" in capsys.readouterr().out
+        assert state(checkout) == before
+    assert main(["matrix", "-o", "out"]) == 2
+
+
+def test_remove_takes_out_what_a_spec_made_once(checkout: Path, files: tuple[str, str]) -> None:
+    before = state(checkout)
+    assert main(["kernel", files[1], "--into", str(checkout)]) == 0
+    Path(files[1]).write_text(SPEC.replace("mine", "other").replace("[a2a3, cpu]", "a2a3"))
+    assert main(["kernel", files[1], "--remove", str(checkout)]) == 0
+    assert state(checkout) == before
+
+
+def test_prune_of_kernel_takes_names_off_the_lists(checkout: Path, files: tuple[str, str]) -> None:
+    before = state(checkout)
+    assert main(["kernel", files[1], "--into", str(checkout)]) == 0
+    Path(files[1]).write_text(SPEC.replace("[a2a3, cpu]", "a2a3"))
+    assert main(["kernel", files[1], "--into", str(checkout), "--prune"]) == 0
+    assert "mine" not in (checkout / "tests/cpu/st/testcase/CMakeLists.txt").read_text()
+    assert "mine" in (checkout / NPU.format("a2a3") / "CMakeLists.txt").read_text()
+    assert main(["kernel", files[1], "--remove", str(checkout)]) == 0
+    assert state(checkout) == before
