@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ptogen import output
 from ptogen.errors import Diagnostic, Position, PtogenError
-from ptogen.output import MANIFESTS, TEMPORARY, Change, Manifest
+from ptogen.output import MANIFESTS, TEMPORARY, Change, Manifest, link_on
 
 RECORD = f"{MANIFESTS}/registered.lines"
 SCRIPT = "tests/run_st.sh"
@@ -65,14 +65,14 @@ def guard(checkout: Path, entries: Iterable[Entry]) -> None:
     for entry in entries:
         place = checkout / entry.directory
         known = any((checkout / MANIFESTS / f"{entry.key}.{ending}").exists() for ending in ("json", "pending"))
-        if link := _link(checkout, entry.directory):
+        if link := link_on(checkout, entry.directory):
             message = "ptogen does not write through a symbolic link"
             hint = "render for the platform that it points to, or give the suite another `name`"
             faults.append(Diagnostic("PTG112", message, Position(str(checkout / link)), hint=hint))
         elif place.exists() and not known:
             message = f"{entry.directory} is there already, and ptogen has not made it"
             faults.append(Diagnostic("PTG116", message, Position(str(checkout)), hint="give the suite another `name`"))
-        elif not (checkout / entry.list_file).is_file() or _link(checkout, entry.list_file):
+        elif not (checkout / entry.list_file).is_file() or link_on(checkout, entry.list_file):
             message = f"this is no checkout of pto-isa: there is no {entry.list_file}"
             faults.append(Diagnostic("PTG116", message, Position(str(checkout)), hint="give the root of a checkout"))
         elif _list_end((checkout / entry.list_file).read_text(encoding="utf-8", errors="surrogateescape")) is None:
@@ -101,7 +101,7 @@ def register(checkout: Path, entries: Sequence[Entry], *, dry_run: bool = False)
     added: dict[str, list[Callable[[str], Insertion | None]]] = {}
     for entry in entries:
         added.setdefault(entry.list_file, []).append(partial(_list_line, name=entry.name))
-        if entry.platform in VERSIONS and (checkout / SCRIPT).is_file() and not _link(checkout, SCRIPT):
+        if entry.platform in VERSIONS and (checkout / SCRIPT).is_file() and not link_on(checkout, SCRIPT):
             call = partial(_call, version=VERSIONS[entry.platform], name=entry.name)
             added.setdefault(SCRIPT, []).append(call)
     record = _read(checkout)
@@ -154,7 +154,7 @@ def _unregister(checkout: Path, record: dict[str, list[str]], manifests: Sequenc
         if rest := [line for line in lines if line not in gone]:
             kept[file] = rest
         place = checkout / file
-        if gone and place.is_file() and not _link(checkout, file):
+        if gone and place.is_file() and not link_on(checkout, file):
             text = old = _text(place)
             # The last one added went in last, right behind the others.
             for line in reversed(gone):
@@ -249,16 +249,6 @@ def _call(text: str, version: str, name: str) -> Insertion | None:
 
 
 # Files
-
-
-def _link(root: Path, path: str) -> str | None:
-    """The first part of a path below the root that is a symbolic link."""
-    parts = path.split("/")
-    for depth in range(1, len(parts) + 1):
-        part = "/".join(parts[:depth])
-        if (root / part).is_symlink():
-            return part
-    return None
 
 
 def _text(place: Path) -> str:

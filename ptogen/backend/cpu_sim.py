@@ -15,10 +15,10 @@ from pathlib import Path
 from ptogen.backend import build, cache, children, defects, memory, probe, runtime, suite_run, twins
 from ptogen.backend.headers import Headers
 from ptogen.backend.project import Place
-from ptogen.backend.selection import ALL, Selection, choose
+from ptogen.backend.selection import ALL, Selection, choose, unclaimed
 from ptogen.backend.toolchain import Toolchain
 from ptogen.errors import Diagnostic, Position
-from ptogen.output import Manifest, digest_of
+from ptogen.output import Manifest, digest_of, link_on
 from ptogen.report.model import CheckReport, DefectRow, SuiteResult
 from ptogen.report.progress import Progress
 
@@ -132,9 +132,15 @@ def check(
 def look(tree: Path, manifests: Sequence[Manifest]) -> tuple[list[Diagnostic], dict[str, Diagnostic]]:
     """What became of the files since ptogen wrote them.
 
-    A note for each that was edited, which is checked as it stands; and PTG100, by suite, where some cannot be read.
+    A note for each that was edited, and for each symbolic link on the way to one, which are checked as they stand; a
+    warning for each suite whose manifest is gone; and PTG100, by suite, where some files cannot be read.
     """
-    notes: list[Diagnostic] = []
+    notes = unclaimed(tree)
+    for link in sorted(
+        {link for manifest in manifests for path in manifest.all_files if (link := link_on(tree, path))}
+    ):
+        message = f"a symbolic link to {os.readlink(tree / link)}; what it leads to is checked"
+        notes.append(Diagnostic("PTG112", message, Position(str(tree / link)), severity="note"))
     faults: dict[str, Diagnostic] = {}
     for manifest in manifests:
         directory = tree / manifest.directory

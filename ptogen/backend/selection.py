@@ -11,6 +11,8 @@ from ptogen import output
 from ptogen.backend import suite_run
 from ptogen.errors import Diagnostic, Position, PtogenError
 from ptogen.output import Manifest
+from ptogen.platforms import PLATFORMS
+from ptogen.render.facts import GENERATED
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def choose(tree: Path, select: Selection) -> list[tuple[Manifest, list[str]]]:
     if not manifests:
         message = "no manifest of ptogen is here" if tree.is_dir() else "this is no directory"
         hint = "give a spec file, or the output directory of `ptogen kernel`"
-        raise PtogenError(Diagnostic("PTG507", message, place, hint=hint))
+        raise PtogenError([Diagnostic("PTG507", message, place, hint=hint), *unclaimed(tree)])
     programs = [manifest for manifest in manifests if "target" not in manifest.suite]
     if not programs:
         held = ", ".join(f"{manifest.key} ({manifest.suite['target']})" for manifest in manifests)
@@ -79,6 +81,27 @@ def choose(tree: Path, select: Selection) -> list[tuple[Manifest, list[str]]]:
             message = f"no case matches {select.glob!r}"
         raise PtogenError(Diagnostic("PTG507", message, place, (f"suites: {suites}",), hint))
     return chosen
+
+
+def unclaimed(tree: Path) -> list[Diagnostic]:
+    """A warning for each suite that ptogen has rendered into a tree and that no manifest names."""
+    claimed = {manifest.directory for manifest in output.read(tree)}
+    found = []
+    for root in sorted({platform.st_root for platform in PLATFORMS.values()}):
+        for file in sorted((tree / root).glob("*/CMakeLists.txt")):
+            directory = file.parent.relative_to(tree).as_posix()
+            if directory not in claimed and _is_generated(file):
+                message = "no manifest names this suite, so it is not checked"
+                hint = "render it again with `ptogen kernel`, or remove it"
+                found.append(Diagnostic("PTG507", message, Position(str(file.parent)), hint=hint, severity="warning"))
+    return found
+
+
+def _is_generated(file: Path) -> bool:
+    try:
+        return file.is_file() and GENERATED.encode() in file.read_bytes()
+    except OSError:
+        return False
 
 
 def _lack(manifest: Manifest) -> str:

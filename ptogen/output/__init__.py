@@ -11,7 +11,7 @@ them, whichever version of ptogen rendered it; it goes with the last suite that 
 from ptogen.output.changes import REMOVE, UNCHANGED, WRITE, Change, diff
 from ptogen.output.disk import TEMPORARY
 from ptogen.output.manifest import MANIFESTS, Manifest, digest_of, read
-from ptogen.output.places import collisions
+from ptogen.output.places import collisions, link_on
 from ptogen.output.removing import clean, remove
 from ptogen.output.writing import write
 
@@ -27,6 +27,7 @@ __all__ = [
     "collisions",
     "diff",
     "digest_of",
+    "link_on",
     "read",
     "remove",
     "write",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from ptogen.errors import Diagnostic, PtogenError
 from ptogen.render.suite import RenderedSuite, shared_path
@@ -24,6 +25,16 @@ def digest_of(data: bytes) -> str:
 def unsafe(path: str) -> bool:
     """Whether a path is anything but plain names below the root."""
     return any(part in ("", ".", "..") for part in path.split("/")) or any(sign in path for sign in "\\\0\n\r")
+
+
+def link_on(root: Path, path: str) -> str | None:
+    """The first part of a path below the root that is a symbolic link."""
+    parts = path.split("/")
+    for depth in range(1, len(parts) + 1):
+        part = "/".join(parts[:depth])
+        if (root / part).is_symlink():
+            return part
+    return None
 
 
 def is_shared(path: str, *digests: str) -> bool:

@@ -12,8 +12,10 @@ from types import SimpleNamespace
 import pytest
 from small_trees import edit_manifest, make_tree
 
+from ptogen import output
 from ptogen.backend import build, cache, cpu_sim, probe, runtime, suite_run
 from ptogen.backend.selection import Selection, choose
+from ptogen.cli import main
 from ptogen.errors import Diagnostic, ExitCode, PtogenError
 from ptogen.ops import catalogue
 from ptogen.render.suite import shared_file
@@ -326,6 +328,58 @@ def test_a_manifest_with_a_case_that_makes_no_sense(tmp_path, check, damage, wor
         check(tree)
     (fault,) = error.value.diagnostics
     assert fault.code == "PTG507" and words in fault.message and "--force" in str(fault.hint)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda data: data["suite"].update(ub_bytes=200_000),
+        lambda data: data["cases"].pop(),
+        lambda data: data["cases"].append(data["cases"][0]),
+    ],
+    ids=["ub_bytes", "removed", "doubled"],
+)
+def test_a_manifest_edited_by_hand_is_not_believed(tmp_path, check, edit):
+    tree = make_tree(tmp_path, "sums", ["good", "wrong"])
+    path = edit_manifest(tree, "a2a3-sums", edit, sealed=False)
+    with pytest.raises(PtogenError) as error:
+        check(tree)
+    (fault,) = error.value.diagnostics
+    assert (fault.code, fault.position.file) == ("PTG100", str(path))
+    assert "edited by hand" in fault.message and fault.hint == "render the suite again"
+
+
+def test_a_suite_without_a_manifest_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("spec.yaml").write_text("op: tsort32\nplatform: [a2a3, cpu]\nname: one\ndtype: float32\nrows: 2\ncols: 13\n")
+    assert main(["kernel", "spec.yaml", "-o", "out"]) == 0
+    theirs = Path("out/tests/npu/a2a3/src/st/testcase/tadd")
+    theirs.mkdir()
+    (theirs / "CMakeLists.txt").write_text("pto_vec_st(tadd)\n")
+    assert cpu_sim.look(Path("out"), output.read(Path("out"))) == ([], {})
+    Path("out/.ptogen/cpu-one.json").unlink()
+    ((warning,), faults) = cpu_sim.look(Path("out"), output.read(Path("out")))
+    assert (warning.code, warning.severity, faults) == ("PTG507", "warning", {})
+    assert (
+        warning.position.file == "out/tests/cpu/st/testcase/one" and "no manifest names this suite" in warning.message
+    )
+    Path("out/.ptogen/a2a3-one.json").unlink()
+    with pytest.raises(PtogenError) as error:
+        choose(Path("out"), Selection())
+    assert [fault.code for fault in error.value.diagnostics] == ["PTG507"] * 3
+    assert main(["kernel", "spec.yaml", "-o", "out"]) == 0
+    assert cpu_sim.look(Path("out"), output.read(Path("out"))) == ([], {})
+
+
+@pytest.mark.parametrize("what", ["sums", "sums/main.cpp", "../testcase"])
+def test_a_symbolic_link_is_named(tmp_path, what):
+    tree = make_tree(tmp_path / "tree", "sums", ["good"])
+    place = Path(os.path.normpath(next(tree.rglob("sums")).parent / what))
+    place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere")
+    ((note,), faults) = cpu_sim.look(tree, output.read(tree))
+    assert (note.code, note.severity, note.position.file, faults) == ("PTG112", "note", str(place), {})
+    assert str(tmp_path / "elsewhere") in note.message
 
 
 def test_every_requirement_of_an_op_is_known():
