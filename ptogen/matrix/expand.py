@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from ptogen.ops.base import Op
 from ptogen.ops.case import CaseFields
 from ptogen.plan.planner import fits
 from ptogen.platforms import PLATFORMS, Platform
-from ptogen.spec.case import NAME
+from ptogen.spec.case import case_name
 from ptogen.spec.expression import ExpressionError
 from ptogen.spec.fields import shaped
 from ptogen.spec.load_matrix import MAX_COMBINATIONS
@@ -223,16 +222,3 @@ class _Slice:
 def _among(value: Any, axis: Axis, default: Any) -> bool:
     value = list(value) if isinstance(value, tuple) else value
     return value in axis.values or (DEFAULT in axis.values and value == default)
-
-
-def case_name(op: Op, case: CaseFields) -> str:
-    """The op's own name for the case; where that is too long, or no name, it is cut and a hash keeps it apart."""
-    name = op.default_name(case)
-    return name if NAME.fullmatch(name) else apart(name, name)
-
-
-def apart(name: str, content: str) -> str:
-    """``name`` with a hash of ``content`` behind it, 64 characters at most."""
-    tail = hashlib.sha256(content.encode()).hexdigest()[:8]
-    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign == "_") else "_" for sign in name)
-    return f"{plain[:55] if plain[:1].isalpha() else f'case_{plain[:50]}'}_{tail}"

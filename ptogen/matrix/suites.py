@@ -10,10 +10,11 @@ from itertools import groupby
 
 from ptogen.errors import Diagnostic, PtogenError
 from ptogen.graph.model import Graph
-from ptogen.matrix.expand import CHOSEN, DUPLICATE, Expanded, Group, Row, Slice, apart
+from ptogen.matrix.expand import CHOSEN, DUPLICATE, Expanded, Group, Row, Slice
 from ptogen.matrix.strategy import frozen, pairwise, sample
 from ptogen.ops import catalogue
 from ptogen.platforms import PLATFORMS
+from ptogen.spec.case import apart
 from ptogen.spec.load_matrix import MAX_COMBINATIONS
 from ptogen.spec.matrix import Matrix
 from ptogen.spec.model import Path, Suite

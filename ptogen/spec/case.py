@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -61,6 +62,19 @@ def reserved(name: str) -> str | None:
     if name.startswith("DISABLED_"):
         return "one that GoogleTest skips"
     return None
+
+
+def case_name(op: Op, case: CaseFields) -> str:
+    """The op's own name for a case; where that is too long, or no name, it is cut and a hash keeps it apart."""
+    name = op.default_name(case)
+    return name if NAME.fullmatch(name) else apart(name, name)
+
+
+def apart(name: str, content: str) -> str:
+    """``name`` with a hash of ``content`` behind it, 64 characters at most."""
+    tail = hashlib.sha256(content.encode()).hexdigest()[:8]
+    plain = re.sub("[^A-Za-z0-9_]", "_", name)
+    return f"{plain[:55] if plain[:1].isalpha() else f'case_{plain[:50]}'}_{tail}"
 
 
 def is_dtype(field: str) -> bool:

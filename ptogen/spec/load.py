@@ -13,7 +13,7 @@ from ptogen.ops import catalogue
 from ptogen.ops.base import Op
 from ptogen.ops.case import CaseFields, Fault
 from ptogen.platforms import PLATFORMS, UB_BLOCK_BYTES, Platform
-from ptogen.spec.case import NAME, TOP, CaseReader, reserved
+from ptogen.spec.case import NAME, TOP, CaseReader, case_name
 from ptogen.spec.document import MAX_BYTES, read
 from ptogen.spec.faults import Faults, clip, listing, quote
 from ptogen.spec.fields import wrong_type
@@ -181,14 +181,11 @@ class _SpecReader(CaseReader):
         first: dict[str, tuple[Position, CaseFields | None, bool]] = {}
         for path, fields, case in cases:
             given = path != () and "name" in fields
-            name = fields["name"] if given else op.default_name(case) if op and case else None
+            name = fields["name"] if given else case_name(op, case) if op and case else None
             if case:
                 named[path] = case if given else case.model_copy(update={"name": name})
             place = self.marks.at((*path, "name") if given else path)
-            if not isinstance(name, str) or not NAME.fullmatch(name) or (not given and reserved(name)):
-                if isinstance(name, str) and not given:
-                    message = f"the name made for this case, {quote(name)}, cannot be used"
-                    self.faults.add("PTG108", message, place, "give the case a `name` of at most 64 characters")
+            if not isinstance(name, str) or not NAME.fullmatch(name):
                 continue
             if name not in first:
                 first[name] = (place, named.get(path), given)

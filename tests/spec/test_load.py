@@ -223,3 +223,19 @@ def test_a_spec_of_the_catalogue(tmp_path):
     assert suites[0].graph.ops == (catalogue()["tsort32"],) and suites[0].base == tmp_path
     assert suites[0].cases[1].name == "half_part"
     assert len({case.name for case in suites[0].cases}) == 2
+
+
+def test_default_names_that_are_too_long_are_cut_and_kept_apart():
+    """The tail is of the whole name, by SHA-256, so it is the same on every machine."""
+    cases = [
+        f"{{dtype: float32, variant: multi, lists: [1024, 4096, 2048, {last}], exhausted: true" for last in (64, 128)
+    ]
+    lines = "".join(f"  - {case}, data: reversed, seed: 4294967295}}\n" for case in cases)
+    (suite,) = load_text(f"op: tmrgsort\nplatform: a2a3\ncases:\n{lines}", "spec.yaml")
+    names = [case.name or "" for case in suite.cases]
+    op = catalogue()["tmrgsort"]
+    assert all(len(op.default_name(case)) > 64 for case in suite.cases)
+    assert names == [
+        "case_float32_multi_1024_4096_2048_64_exhausted_reversed_6c93ccdd",
+        "case_float32_multi_1024_4096_2048_128_exhausted_reverse_1f6d26b1",
+    ]
