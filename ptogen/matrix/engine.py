@@ -13,10 +13,11 @@ from ptogen import output
 from ptogen.errors import Diagnostic, Position, PtogenError
 from ptogen.executor import Executor, Workers
 from ptogen.executor.local import Local
-from ptogen.matrix.expand import Expanded, Expander, Group, Slice, slices
+from ptogen.matrix.expand import Expanded, Expander, Group, Slice
 from ptogen.matrix.make import Done, Options, left, make, render, written
 from ptogen.matrix.record import Record, path_of, read
-from ptogen.matrix.suites import Dropped, SuiteRows, suites
+from ptogen.matrix.rows import Dropped
+from ptogen.matrix.suites import SuiteRows, suites
 from ptogen.output import MANIFESTS, REMOVE, UNCHANGED, WRITE, Change
 from ptogen.platforms import PLATFORMS
 from ptogen.register import Entry, withdraw
@@ -247,7 +248,7 @@ def _run(
     def tasks() -> Iterator[Task]:
         chunks: list[list[SuiteRows]] = [[] for _ in range(workers.jobs)]
         routes = Routes(workers.jobs)
-        for rows in expanded(workers, number, matrix, dropped):
+        for rows in expanded(workers, number, matrix, options, dropped):
             chosen = choose(rows) if choose else rows
             if chosen is None:
                 continue
@@ -332,11 +333,13 @@ def _made(workers: Workers, matrix: Matrix, options: Options, trusted: bool, tas
     yield from standing
 
 
-def expanded(workers: Workers, number: int, matrix: Matrix, dropped: Dropped) -> Iterator[SuiteRows]:
+def expanded(workers: Workers, number: int, matrix: Matrix, options: Options, dropped: Dropped) -> Iterator[SuiteRows]:
     """The suites of one of the workers' matrices."""
-    pieces = list(slices(matrix))
-    results = workers.map(_expand, ((number, piece) for piece in pieces))
-    return suites(matrix, zip(pieces, results, strict=True), dropped)
+
+    def expand(pieces: Iterable[Slice]) -> Iterator[Expanded]:
+        return workers.map(_expand, ((number, piece) for piece in pieces))
+
+    return suites(matrix, expand, dropped, options.ub_bytes)
 
 
 def suites_of(
@@ -350,7 +353,7 @@ def suites_of(
     workers = (executor or Local(jobs)).workers(_prepare, matrices, options, [False] * len(matrices))
     try:
         for number, matrix in enumerate(matrices):
-            for rows in expanded(workers, number, matrix, Dropped()):
+            for rows in expanded(workers, number, matrix, options, Dropped()):
                 if chosen := choose(rows) if choose else rows:
                     yield chosen
     finally:

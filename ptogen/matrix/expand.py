@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from math import prod
+from random import Random
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -21,8 +24,7 @@ from ptogen.platforms import PLATFORMS, Platform
 from ptogen.spec.case import case_name
 from ptogen.spec.expression import ExpressionError
 from ptogen.spec.fields import shaped
-from ptogen.spec.load_matrix import MAX_COMBINATIONS
-from ptogen.spec.matrix import DEFAULT, Axis, Matrix, Space
+from ptogen.spec.matrix import DEFAULT, HEAD, MAX_COMBINATIONS, Axis, Matrix
 
 SLICE = 2_048
 """Combinations of the free axes that are expanded at a time."""
@@ -52,12 +54,14 @@ class Row(NamedTuple):
 
 
 class Slice(NamedTuple):
-    """Combinations ``start`` to ``stop`` of the free axes of a space, for one group; inclusions count behind spaces."""
+    """Some combinations of the axes of a space, for one group; inclusions count behind spaces."""
 
     group: Group
     space: int
-    start: int
-    stop: int
+    places: Sequence[int]
+    """Numbers of combinations of the free axes, the last axis counting fastest."""
+    drawn: int | None = None
+    """A seed where each place stands for one combination, and not for all boundaries that its free axes have."""
 
 
 @dataclass
@@ -77,20 +81,23 @@ class Expanded:
     faults: list[Diagnostic] = field(default_factory=list)
 
 
-def slices(matrix: Matrix) -> Iterator[Slice]:
+def groups_of(matrix: Matrix) -> dict[Group, list[int]]:
+    """The spaces of each group, by their numbers."""
+    groups: dict[Group, list[int]] = {}
+    for number, space in enumerate((*matrix.spaces, *matrix.include)):
+        for group in product(*(space.axes[key].values for key in HEAD)):
+            groups.setdefault(Group(*group), []).append(number)
+    return groups
+
+
+def slices(matrix: Matrix, included_only: bool = False) -> Iterator[Slice]:
     """All of a matrix, group by group."""
     spaces = (*matrix.spaces, *matrix.include)
-    groups: dict[Group, list[int]] = {}
-    for number, space in enumerate(spaces):
-        for op in space.axes["op"].values:
-            for platform in space.axes["platform"].values:
-                for mode in space.axes["mode"].values:
-                    groups.setdefault(Group(op, platform, mode), []).append(number)
-    for group, numbers in groups.items():
-        for number in numbers:
+    for group, numbers in groups_of(matrix).items():
+        for number in numbers[bisect_left(numbers, len(matrix.spaces)) if included_only else 0 :]:
             total = prod(len(axis.values) for axis in spaces[number].free.values())
             for start in range(0, total, SLICE):
-                yield Slice(group, number, start, min(start + SLICE, total))
+                yield Slice(group, number, range(start, min(start + SLICE, total)))
 
 
 class Expander:
@@ -100,61 +107,88 @@ class Expander:
         self.matrix = matrix
         self.ub_bytes = ub_bytes
         self.found = Boundaries()
+        self._at_work: dict[tuple[Group, int], Combinations] = {}
+
+    def of(self, group: Group, space: int) -> Combinations:
+        """The combinations of a space for a group."""
+        if (group, space) not in self._at_work:
+            self._at_work[group, space] = Combinations(self, group, space)
+        return self._at_work[group, space]
 
     def expand(self, piece: Slice) -> Expanded:
         """The cases of a slice."""
-        space = (*self.matrix.spaces, *self.matrix.include)[piece.space]
-        return _Slice(self, piece, space, filtered=piece.space < len(self.matrix.spaces)).expanded()
+        return self.of(piece.group, piece.space).expanded(piece.places, piece.drawn)
 
 
-class _Slice:
-    """One slice at work."""
+class Combinations:
+    """Those of one space for one group."""
 
-    def __init__(self, owner: Expander, piece: Slice, space: Space, filtered: bool) -> None:
+    def __init__(self, owner: Expander, group: Group, number: int) -> None:
         self.matrix = owner.matrix
         self.found = owner.found
-        self.piece = piece
-        self.space = space
-        self.filtered = filtered
-        self.op: Op = catalogue()[piece.group.op]
-        self.platform: Platform = PLATFORMS[piece.group.platform]
-        self.mode = piece.group.mode
+        self.space = (*owner.matrix.spaces, *owner.matrix.include)[number]
+        self.filtered = number < len(owner.matrix.spaces)
+        self.op: Op = catalogue()[group.op]
+        self.platform: Platform = PLATFORMS[group.platform]
+        self.mode = group.mode
         self.ub_bytes = owner.ub_bytes or self.platform.ub_bytes
-        self.head = piece.group._asdict()
+        self.head = group._asdict()
         self.defaults = {
             name: info.default for name, info in self.op.Case.model_fields.items() if not info.is_required()
         }
+        self.axes = {name: self._values(name, axis) for name, axis in self.space.free.items()}
         self.result = Expanded()
 
-    def expanded(self) -> Expanded:
-        for fields in self._combinations():
-            if len(self.result.rows) > MAX_COMBINATIONS:
-                message = f"the matrix has more than {MAX_COMBINATIONS:,} combinations"
-                place = self.matrix.marks.at(self.space.path)
-                self.result.faults.append(Diagnostic("PTG103", message, place, hint="give fewer values"))
-                break
-            if self.filtered and self._is_excluded(fields):
-                self.result.dropped[fields.get("dtype", ""), EXCLUDED] += 1
-            else:
-                self._case(fields)
+    def expanded(self, places: Iterable[int], drawn: int | None = None) -> Expanded:
+        """The cases at these places."""
+        self.result = Expanded()
+        for place in places:
+            for fields in self._bounded(self._fields(place), list(self.space.bounded.items()), drawn):
+                if len(self.result.rows) > MAX_COMBINATIONS:
+                    message = f"the matrix has more than {MAX_COMBINATIONS:,} combinations"
+                    where = self.matrix.marks.at(self.space.path)
+                    self.result.faults.append(Diagnostic("PTG103", message, where, hint="give fewer values"))
+                    return self.result
+                if self.filtered and self._is_excluded(fields):
+                    self.result.dropped[fields.get("dtype", ""), EXCLUDED] += 1
+                else:
+                    self._case(fields)
         return self.result
 
-    def _combinations(self) -> Iterator[dict[str, Any]]:
-        """The fields of every combination, without ``op``, ``platform`` and ``mode``."""
-        axes = {name: self._values(name, axis) for name, axis in self.space.free.items()}
-        for place in range(self.piece.start, self.piece.stop):
-            fields: dict[str, Any] = {}
-            for name in reversed(axes):
-                place, own = divmod(place, len(axes[name]))
-                if (value := axes[name][own]) != DEFAULT:
-                    fields[name] = value
-            yield from self._bounded(dict(reversed(fields.items())), list(self.space.bounded.items()))
+    def may_exist(self, digits: Mapping[str, int | None]) -> bool:
+        """False where ``exclude`` and ``where`` leave no combination with these values, each by its place on its axis;
+        None stands for any, as do the op's defaults where the op is open."""
+        if not self.matrix.exclude and not self.matrix.where:
+            return True
+        values = {**self.defaults, **self.head}
+        open_: set[str] = set()
+        if digits["op"] is None:
+            open_.update(name for name in self.defaults if name not in digits)
+        for name, digit in digits.items():
+            if digit is None:
+                open_.add(name)
+            elif name not in HEAD and (value := self.axes[name][digit]) != DEFAULT:
+                values[name] = value
+        if any(open_.isdisjoint(item) and self._agrees(values, item) for item in self.matrix.exclude):
+            return False
+        return self.matrix.where is None or self.matrix.where.may_hold(values, open_)
+
+    def _fields(self, place: int) -> dict[str, Any]:
+        """The fields of a combination of the free axes, without ``op``, ``platform`` and ``mode``."""
+        fields: dict[str, Any] = {}
+        for name in reversed(self.axes):
+            place, own = divmod(place, len(self.axes[name]))
+            if (value := self.axes[name][own]) != DEFAULT:
+                fields[name] = value
+        return dict(reversed(fields.items()))
 
     def _values(self, name: str, axis: Axis) -> Sequence[Any]:
         annotation = self.op.Case.model_fields[name].annotation
         return axis.values if isinstance(axis.values, range) else [shaped(annotation, value) for value in axis.values]
 
-    def _bounded(self, fields: dict[str, Any], axes: list[tuple[str, Axis]]) -> Iterator[dict[str, Any]]:
+    def _bounded(
+        self, fields: dict[str, Any], axes: list[tuple[str, Axis]], drawn: int | None
+    ) -> Iterator[dict[str, Any]]:
         """One after the other: those that are still to come count with their smallest value."""
         if not axes:
             yield fields
@@ -164,16 +198,20 @@ class _Slice:
         values = self.found.of(
             self.op, context, name, axis.values, self.platform, self.mode, self.ub_bytes, self.matrix.base
         )
+        if drawn is not None:
+            values = (Random(f"{drawn} {name} {context}").choice(values),)
         for value in values:
-            yield from self._bounded({**fields, name: value}, rest)
+            yield from self._bounded({**fields, name: value}, rest, drawn)
+
+    def _agrees(self, values: Mapping[str, Any], item: Mapping[str, Axis]) -> bool:
+        return all(_among(values.get(name), axis, self.defaults.get(name)) for name, axis in item.items())
 
     def _is_excluded(self, fields: Mapping[str, Any]) -> bool:
         if not self.matrix.exclude and not self.matrix.where:
             return False
         values = {**self.defaults, **self.head, **fields}
-        for item in self.matrix.exclude:
-            if all(_among(values.get(name), axis, self.defaults.get(name)) for name, axis in item.items()):
-                return True
+        if any(self._agrees(values, item) for item in self.matrix.exclude):
+            return True
         try:
             return self.matrix.where is not None and not self.matrix.where.holds(values)
         except ExpressionError as error:
@@ -220,5 +258,7 @@ class _Slice:
 
 
 def _among(value: Any, axis: Axis, default: Any) -> bool:
+    if isinstance(axis.values, range):
+        return type(value) is int and value in axis.values  # anything else would be looked for one by one
     value = list(value) if isinstance(value, tuple) else value
     return value in axis.values or (DEFAULT in axis.values and value == default)

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
-from ptogen.errors import Diagnostic, PtogenError
 from ptogen.graph.model import Graph
-from ptogen.matrix.expand import CHOSEN, DUPLICATE, Expanded, Group, Row, Slice
-from ptogen.matrix.strategy import frozen, pairwise, sample
+from ptogen.matrix.expand import DUPLICATE, Group, Row
+from ptogen.matrix.rows import Dropped, Expand, rows_of
 from ptogen.ops import catalogue
 from ptogen.platforms import PLATFORMS
 from ptogen.spec.case import apart
-from ptogen.spec.load_matrix import MAX_COMBINATIONS
 from ptogen.spec.matrix import Matrix
 from ptogen.spec.model import Path, Suite
-
-MAX_PAIRWISE = 200_000
-"""Most combinations that ``pairwise`` chooses from: it looks at all of their pairs."""
 
 
 @dataclass(frozen=True)
@@ -54,92 +46,16 @@ class SuiteRows:
         )
 
 
-class Dropped:
-    """What a matrix leaves out: how much by group, dtype and reason, and a message for each reason of a code."""
+def suites(matrix: Matrix, expand: Expand, dropped: Dropped, ub_bytes: int | None = None) -> Iterator[SuiteRows]:
+    """The suites of a matrix, from the rows that :func:`rows_of` gives; the arguments are the same.
 
-    def __init__(self) -> None:
-        self.counts: Counter[tuple[Group, str, str]] = Counter()
-        self.examples: dict[str, str] = {}
-
-    def add(self, group: Group, expanded: Expanded) -> None:
-        for (dtype, reason), count in expanded.dropped.items():
-            self.counts[group, dtype, reason] += count
-        for reason, message in expanded.examples.items():
-            self.examples.setdefault(reason, message)
-
-
-def suites(matrix: Matrix, results: Iterable[tuple[Slice, Expanded]], dropped: Dropped) -> Iterator[SuiteRows]:
-    """The suites of a matrix, from what its slices became; what is left out is counted on the way.
-
-    With the strategies ``pairwise`` and ``sample`` all rows are looked at before the first suite comes.
-
-    Raises:
-        PtogenError: PTG103, where there are too many combinations, and whatever the slices report.
+    With the strategies ``pairwise`` and ``sample`` all rows are chosen before the first suite comes.
     """
-    groups: Iterable[tuple[Group, Sequence[Row]]] = _by_group(results, dropped)
-    if matrix.strategy in ("pairwise", "sample"):
-        groups = _chosen(matrix, groups, dropped)
-    for group, rows in groups:
+    for group, rows in rows_of(matrix, expand, dropped, ub_bytes):
         prefix = _prefix(matrix, group)
         unique = _unique(group, rows, dropped)
         for number, start in enumerate(range(0, len(unique), matrix.max_cases), 1):
             yield SuiteRows(group, f"{prefix}_{number}", tuple(unique[start : start + matrix.max_cases]))
-
-
-def _by_group(results: Iterable[tuple[Slice, Expanded]], dropped: Dropped) -> Iterator[tuple[Group, Sequence[Row]]]:
-    faults: list[Diagnostic] = []
-    total = 0
-    for group, pieces in groupby(results, key=lambda result: result[0].group):
-        rows: list[Row] = []
-        for piece, expanded in pieces:
-            dropped.add(piece.group, expanded)
-            faults += expanded.faults
-            rows += expanded.rows
-            total += len(expanded.rows)
-            if total > MAX_COMBINATIONS:
-                message = f"the matrix has more than {MAX_COMBINATIONS:,} cases"
-                raise PtogenError(
-                    Diagnostic("PTG103", message, hint="give fewer values, or split it into several files")
-                )
-        if not faults:
-            yield group, rows
-    if faults:
-        shown = sorted(dict.fromkeys(faults), key=lambda fault: str(fault.position))
-        more = len(shown) - 200
-        note = [Diagnostic(shown[200].code, f"and {more:,} more", severity="note")] if more > 0 else []
-        raise PtogenError([*shown[:200], *note])
-
-
-def _chosen(
-    matrix: Matrix, groups: Iterable[tuple[Group, Sequence[Row]]], dropped: Dropped
-) -> list[tuple[Group, Sequence[Row]]]:
-    rows = [(group, row) for group, own in groups for row in own]
-    places = [place for place, (_, row) in enumerate(rows) if row.free]
-    if matrix.strategy == "sample":
-        keys = (" ".join((*group, row.text)) for group, row in (rows[place] for place in places))
-        chosen = sample(keys, matrix.sample, matrix.seed)
-    else:
-        if len(places) > MAX_PAIRWISE:
-            message = f"pairwise chooses from at most {MAX_PAIRWISE:,} combinations, and there are {len(places):,}"
-            raise PtogenError(
-                Diagnostic("PTG103", message, matrix.marks.at(("strategy",)), hint="give fewer values, or use sample")
-            )
-        fields = [
-            {
-                **rows[place][0]._asdict(),
-                **{key: frozen(value) for key, value in json.loads(rows[place][1].text).items()},
-            }
-            for place in places
-        ]
-        chosen = pairwise(fields)
-    kept = {places[place] for place in chosen}
-    made: dict[Group, list[Row]] = {}
-    for place, (group, row) in enumerate(rows):
-        if place in kept or not row.free:
-            made.setdefault(group, []).append(row)
-        else:
-            dropped.counts[group, row.dtype, CHOSEN] += 1
-    return list(made.items())
 
 
 def _unique(group: Group, rows: Sequence[Row], dropped: Dropped) -> list[Row]:

@@ -62,11 +62,13 @@ class Expression:
     Attributes:
         text: as it was given.
         evaluate: its value for a combination.
+        parts: the conditions that all have to hold, each with the fields that it names.
         fields, words: what it was read with; a copy in another process is read anew.
     """
 
     text: str
     evaluate: Evaluate
+    parts: tuple[tuple[frozenset[str], Evaluate], ...]
     fields: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
 
@@ -80,6 +82,13 @@ class Expression:
             ExpressionError: for these values the expression means nothing, such as a division by zero.
         """
         return bool(self.evaluate(values))
+
+    def may_hold(self, values: Values, open_: Collection[str]) -> bool:
+        """Whether the condition can hold for some values of the fields that are still open."""
+        try:
+            return all(evaluate(values) for fields, evaluate in self.parts if fields.isdisjoint(open_))
+        except ExpressionError:
+            return True  # for the whole combination to say
 
 
 def parse(text: str, fields: Collection[str], words: Collection[str]) -> Expression:
@@ -102,7 +111,14 @@ def parse(text: str, fields: Collection[str], words: Collection[str]) -> Express
         raise ExpressionError("this is not an expression", column, f"allowed are {_ALLOWED}") from None
     except (ValueError, RecursionError, MemoryError):
         raise ExpressionError("this is not an expression that can be read", 0, f"allowed are {_ALLOWED}") from None
-    return Expression(text, _Reader(fields, words).read(tree.body, 0), tuple(fields), tuple(words))
+    reader = _Reader(fields, words)
+    evaluate = reader.read(tree.body, 0)
+    body = tree.body
+    parts = [
+        (frozenset(node.id for node in ast.walk(part) if isinstance(node, ast.Name)), reader.read(part, 0))
+        for part in (body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body])
+    ]
+    return Expression(text, evaluate, tuple(parts), tuple(fields), tuple(words))
 
 
 class _Reader:

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, combinations
 from math import prod
 from pathlib import Path as FilePath
 from typing import Any
@@ -22,11 +22,8 @@ from ptogen.spec.expression import Expression, ExpressionError, parse
 from ptogen.spec.faults import Faults, clip, listing, quote, suggest
 from ptogen.spec.fields import wrong_type
 from ptogen.spec.load import MODES
-from ptogen.spec.matrix import HEAD, Axis, Matrix, Space, fields_of, words_of
+from ptogen.spec.matrix import HEAD, MAX_COMBINATIONS, MAX_PAIRWISE, Axis, Matrix, Space, fields_of, words_of
 from ptogen.spec.model import Path
-
-MAX_COMBINATIONS = 1_000_000
-"""Most combinations of a matrix before its strategy chooses among them."""
 
 MAX_INTERVAL = 65_536
 """Widest interval whose boundaries are looked for: every value in it is asked."""
@@ -103,16 +100,6 @@ class _MatrixReader(AxisReader):
         spaces = [space for path, fields in maps if (space := self._space(path, fields, strategy))]
         include = self._include(spaces, len(maps) == len(spaces))
         exclude = self._exclude(spaces, len(maps) == len(spaces))
-        count = sum(
-            prod(len(axis.values) for axis in (*_head(space), *space.free.values())) for space in spaces + include
-        )
-        if count > MAX_COMBINATIONS:
-            message = f"the matrix has {count:,} combinations, more than {MAX_COMBINATIONS:,}"
-            self.fault("PTG103", ("matrix",), message, "give fewer values, or split it into several files")
-        questions = sum(map(_questions, spaces + include))
-        if questions > MAX_QUESTIONS:
-            message = f"finding the boundaries takes about {questions:,} questions, more than {MAX_QUESTIONS:,}"
-            self.fault("PTG103", ("matrix",), message, "take narrower intervals, or fewer values beside them")
         matrix = Matrix(
             stem=FilePath(file).stem,
             name=name,
@@ -129,8 +116,40 @@ class _MatrixReader(AxisReader):
             base=self.base,
             digest="",
         )
+        self._bound(matrix)
         self.faults.raise_all()
         return replace(matrix, digest=self._digest(), data_files=tuple(sorted(self.files_read)))
+
+    def _bound(self, matrix: Matrix) -> None:
+        """What would take too long is refused before it is begun."""
+        path: Path = ("matrix",)
+        looked_at = matrix.include if matrix.is_drawn else matrix.spaces + matrix.include
+        if (count := sum(space.combinations for space in looked_at)) > MAX_COMBINATIONS:
+            whole, path = ("`include`", ("include",)) if matrix.is_drawn else ("the matrix", path)
+            message = f"{whole} has {count:,} combinations, more than {MAX_COMBINATIONS:,}"
+            hint = (
+                "give fewer values" if matrix.is_drawn else "give fewer values, or a strategy: pairwise, {sample: 100}"
+            )
+            self.fault("PTG103", path, message, hint)
+        if matrix.is_drawn and matrix.strategy == "pairwise":
+            for space in matrix.spaces:
+                self._bound_pairs(space)
+        draws = matrix.sample if matrix.is_drawn else None
+        if (questions := sum(_questions(space, draws) for space in matrix.spaces + matrix.include)) > MAX_QUESTIONS:
+            message = f"finding the boundaries takes about {questions:,} questions, more than {MAX_QUESTIONS:,}"
+            self.fault("PTG103", path, message, "take narrower intervals, or fewer values beside them")
+
+    def _bound_pairs(self, space: Space) -> None:
+        sizes = [len(axis.values) for axis in space.axes.values()]
+        if space.bounded:
+            field, axis = next(iter(space.bounded.items()))
+            message = f"{field}: boundaries differ from combination to combination, and the other fields have"
+            message += f" {space.combinations:,}, more than the {MAX_PAIRWISE:,} that pairwise goes through"
+            self.fault("PTG103", axis.path, message, f"give {field} as a list, fewer other values, or take a sample")
+        elif (pairs := sum(one * two for one, two in combinations(sizes, 2))) > MAX_PAIRWISE:
+            one, two = sorted(space.axes, key=lambda field: -len(space.axes[field].values))[:2]
+            message = f"the values make {pairs:,} pairs, more than the {MAX_PAIRWISE:,} that pairwise goes through"
+            self.fault("PTG103", space.path, message, f"give {one} and {two} fewer values, or take a sample")
 
     def _digest(self) -> str:
         digest = hashlib.sha256(json.dumps(self.data, sort_keys=True, default=repr).encode())
@@ -350,14 +369,11 @@ class _MatrixReader(AxisReader):
             return None
 
 
-def _head(space: Space) -> list[Axis]:
-    return [space.axes[key] for key in HEAD]
-
-
-def _questions(space: Space) -> int:
+def _questions(space: Space, draws: int | None) -> int:
     """About how many values are asked for the boundaries of a space; kinds of data make no difference to them."""
-    contexts = prod(len(axis.values) for axis in _head(space))
-    contexts *= prod(len(axis.values) for field, axis in space.free.items() if field not in ("data", "seed"))
+    same = ("data", "seed")
+    contexts = prod(len(axis.values) for field, axis in space.axes.items() if not axis.bounded and field not in same)
+    contexts = min(contexts, draws or contexts)
     total = 0
     for axis in space.bounded.values():
         total += contexts * len(axis.values)

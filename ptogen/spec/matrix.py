@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from math import prod
 from pathlib import Path as FilePath
 from typing import Any, get_args
 
@@ -30,6 +31,13 @@ from ptogen.spec.carried import Carried
 from ptogen.spec.expression import Expression, ExpressionError
 from ptogen.spec.load import MODES
 from ptogen.spec.model import Marks, Path
+
+MAX_COMBINATIONS = 1_000_000
+"""Most combinations of a matrix that are looked at, and most cases of one."""
+
+MAX_PAIRWISE = 200_000
+"""Most combinations from which ``pairwise`` chooses, and most pairs of values that it looks for where there are more:
+it holds all of them at once."""
 
 HEAD = ("op", "platform", "mode")
 """The axes that say which suite a combination belongs to."""
@@ -70,6 +78,11 @@ class Space:
     def free(self) -> dict[str, Axis]:
         """The axes besides ``op``, ``platform`` and ``mode`` whose values depend on nothing."""
         return {field: axis for field, axis in self.axes.items() if field not in HEAD and not axis.bounded}
+
+    @property
+    def combinations(self) -> int:
+        """How many there are, before boundaries are found."""
+        return prod(len(axis.values) for axis in self.axes.values() if not axis.bounded)
 
     @property
     def bounded(self) -> dict[str, Axis]:
@@ -113,6 +126,12 @@ class Matrix:
     base: FilePath
     digest: str
     data_files: tuple[str, ...] = ()
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there are so many combinations that its strategy draws from them, and never looks at each."""
+        most = {"sample": MAX_COMBINATIONS, "pairwise": MAX_PAIRWISE}.get(self.strategy)
+        return most is not None and sum(space.combinations for space in self.spaces) > most
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "base": Carried(self.base, self.data_files)}

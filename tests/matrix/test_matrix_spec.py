@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import time
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ptogen.errors import PtogenError
+from ptogen.matrix import rows as rows_module
 from ptogen.matrix.boundaries import boundaries
-from ptogen.matrix.expand import Expander, slices
-from ptogen.matrix.strategy import pairwise, sample
-from ptogen.matrix.suites import Dropped, SuiteRows, suites
+from ptogen.matrix.expand import Expander
+from ptogen.matrix.rows import Dropped
+from ptogen.matrix.strategy import Covering, pairwise, sample
+from ptogen.matrix.suites import SuiteRows, suites
 from ptogen.plan import layout
 from ptogen.plan.fit import planned
 from ptogen.plan.tiling import tile
+from ptogen.spec import matrix as matrix_module
 from ptogen.spec.expression import ExpressionError, parse
 from ptogen.spec.load_matrix import load_matrix, load_matrix_text
 from ptogen.spec.matrix import Matrix
@@ -31,7 +40,7 @@ def read(text: str, base: Path = Path()) -> Matrix:
 def made(text: str, base: Path = Path()) -> tuple[list[SuiteRows], Dropped]:
     matrix = read(text, base)
     expander, dropped = Expander(matrix, None), Dropped()
-    return list(suites(matrix, ((piece, expander.expand(piece)) for piece in slices(matrix)), dropped)), dropped
+    return list(suites(matrix, lambda pieces: map(expander.expand, pieces), dropped)), dropped
 
 
 def fields(text: str) -> list[dict]:
@@ -247,6 +256,131 @@ def test_a_sample_is_seeded_and_stable() -> None:
     before = {keys[place] for place in sample(keys, 100, 0)}
     after = {keys[:900][place] for place in sample(keys[:900], 100, 0)}
     assert len(before & after) >= 85, "cases that leave the matrix take no others with them"
+
+
+# Strategies on spaces that nobody can look through
+
+
+LARGE = (
+    "matrix: {op: tsort32, platform: [a2a3, a5, cpu], dtype: [float32, float16], rows: {min: 1, max: 90},"
+    " cols: {min: 1, max: 900}, idx: [per_row, broadcast], data: [random, ties, sorted],"
+    " seed: {min: 0, max: 4294967295}, valid: [default, [1, 5], [9, 33]]}\n"
+    "where: rows * cols < 20000 and seed % 2 == 1\nexclude: [{dtype: float16, rows: {min: 1, max: 80}}]\n"
+)
+
+
+def test_a_sample_of_a_space_of_any_size() -> None:
+    text = f"{LARGE}strategy: {{sample: 60}}\ninclude: [{{rows: 90, cols: 1, seed: 2, valid: default}}]\n"
+    matrix = read(text)
+    assert matrix.spaces[0].combinations > 10**16
+    tracemalloc.start()
+    started = time.process_time()
+    found, dropped = made(text)
+    assert time.process_time() - started < 10 and tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
+    cases = [json.loads(row.text) for suite in found for row in suite.rows]
+    drawn = [case for case in cases if case["seed"] != 2]
+    assert len(drawn) == 60 and len(cases) == 60 + 3 * 2 * 2 * 3, "what is included comes on top"
+    assert all(case["rows"] * case["cols"] < 20000 and case["seed"] % 2 for case in drawn)
+    assert not any(case["dtype"] == "float16" and case["rows"] <= 80 for case in drawn)
+    assert {suite.group.platform for suite in found} == {"a2a3", "a5", "cpu"}
+    assert counted(dropped)["excluded"] > 100 and "combinations were looked at" in dropped.examples["strategy"]
+    assert cases == fields(text) != fields(f"{text}seed: 1\n")
+
+
+def test_a_sample_of_boundaries_takes_one_of_each_combination() -> None:
+    text = (
+        f"matrix: {{{SORT}, rows: {{min: 1, max: 9}}, seed: {{min: 0, max: 999999}}, cols: {{boundaries: [1, 99]}}}}\n"
+    )
+    found = fields(f"{text}strategy: {{sample: 200}}\n")
+    assert len(found) == 200 and {case["cols"] for case in found} == {1, 31, 32, 33, 95, 96, 97, 99}
+
+
+def test_a_sample_that_finds_too_few_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_module, "MAX_COMBINATIONS", 3_000)
+    text = f"matrix: {{{SORT}, rows: {{min: 1, max: 2000}}, cols: {{min: 1, max: 2000}}}}\nwhere: rows < 3\n"
+    said = messages(f"{text}strategy: {{sample: 60}}\n")
+    assert "m.yaml:3:11: error PTG115: 5 of 3,000 combinations that were drawn exist, and 60 are wanted" in said
+    assert "or {sample: 5}" in said
+    assert len(fields(f"{text}strategy: {{sample: 5}}\n")) == 5
+
+
+@pytest.mark.parametrize("filters", ["", "where: rows * cols < 2000 and not (platform == cpu and rows == 2)\n"])
+def test_pairwise_of_a_large_space_holds_every_pair_that_can_exist(
+    filters: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        "matrix: {op: tsort32, platform: [a2a3, a5, cpu], mode: [manual, auto], dtype: [float32, float16],"
+        " rows: [1, 2, 90], cols: [5, 32, 64, 900], valid: [default, [1, 5], [2, 33]],"
+        f" idx: [per_row, broadcast], data: [random, ties]}}\n{filters}"
+    )
+    everything, exact = fields(text), fields(f"{text}strategy: pairwise\n")
+    monkeypatch.setattr(matrix_module, "MAX_PAIRWISE", 1_000)
+    few = fields(f"{text}strategy: pairwise\n")
+    assert pairs(few) == pairs(everything) and len(few) < 2 * len(exact)
+    assert few == fields(f"{text}strategy: pairwise\n")
+
+
+def test_pairwise_says_which_pairs_have_no_case() -> None:
+    text = (
+        f"matrix: {{{SORT}, rows: {{min: 1, max: 40}}, cols: {{min: 1, max: 901, step: 20}}, idx: [per_row, broadcast],"
+        " seed: {min: 0, max: 99}, data: [random, ties], valid: [default, [3, 21]]}\n"
+        "where: rows * cols < 20000 and seed % 50 != 1\nstrategy: pairwise\n"
+    )
+    found, dropped = made(text)
+    cases = [json.loads(row.text) for suite in found for row in suite.rows]
+    assert {case["seed"] for case in cases} == set(range(100)) - {1, 51}
+    want = {(rows, cols) for rows in range(1, 41) for cols in range(1, 902, 20) if rows * cols < 20000}
+    assert {(case["rows"], case["cols"]) for case in cases} == want
+    said = dropped.examples["strategy"]
+    assert f"{len(cases):,} of 1,472,000 combinations hold 11,914 of 12,342 pairs of values" in said
+    assert "no case was found for seed 1; seed 51; rows 23 and cols 881; and 235 more" in said
+
+
+def existing(sizes: list[int], exists: Callable[[tuple[int, ...]], bool]) -> set:
+    rows = (row for row in itertools.product(*map(range, sizes)) if exists(row))
+    return {pair for row in rows for pair in itertools.combinations(enumerate(row), 2)}
+
+
+def enumerate_all(sizes: list[int]) -> list[tuple[int, int]]:
+    return [(axis, digit) for axis, size in enumerate(sizes) for digit in range(size)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 5), min_size=2, max_size=6),
+    st.lists(st.tuples(st.sets(st.integers(0, 5), min_size=1, max_size=3), st.integers(1, 4)), max_size=4),
+)
+def test_a_covering_holds_every_pair_that_exists(sizes: list[int], rules: list[tuple[set[int], int]]) -> None:
+    def exists(row: tuple[int, ...]) -> bool:
+        return all(sum(row[axis] for axis in axes if axis < len(row)) % (most + 1) != most for axes, most in rules)
+
+    made = Covering(sizes, lambda digits: None in digits or exists(digits), 0)
+    want = existing(sizes, exists)
+    assert {pair for row in made.rows for pair in itertools.combinations(enumerate(row), 2)} == want
+    assert all(exists(row) for row in made.rows)
+    assert made.held == len(want) and len({value for value in made.lost if len(value) == 1}) == len(
+        set(enumerate_all(sizes)) - {value for pair in want for value in pair}
+    )
+
+
+def test_a_covering_of_a_million_million_combinations() -> None:
+    sizes = [10] * 12
+    tracemalloc.start()
+    started = time.process_time()
+    made = Covering(sizes, lambda row: None in row or ((row[0] + row[1] + row[2]) % 7 == 0 and row[3] != row[4]), 0)
+    assert time.process_time() - started < 30 and tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
+    assert made.pairs == 66 * 100 and made.lost == [((3, digit), (4, digit)) for digit in range(10)]
+    assert len(made.rows) < 260, "two axes alone take 100"
+
+
+def test_a_condition_is_judged_as_soon_as_its_fields_are_known() -> None:
+    one = parse("rows < cols and (dtype == float16 or cols > 9) and rows // seed == 1", (*FIELDS, "seed"), ("float16",))
+    assert one.may_hold({"rows": 4, "cols": 5}, {"dtype", "seed"})
+    assert not one.may_hold({"rows": 4, "cols": 4}, {"dtype", "seed"})
+    assert not one.may_hold({"rows": 4, "cols": 5, "dtype": "float32"}, {"seed"})
+    assert one.may_hold({"rows": 4, "cols": 5, "dtype": "float16", "seed": 0}, set()), "the whole says what is wrong"
 
 
 # Expressions
