@@ -24,6 +24,12 @@ class Pipe(str, Enum):
         return self.value
 
 
+IN_ORDER: dict[str, frozenset[Pipe]] = {"a2a3": frozenset(), "a5": frozenset({Pipe.V}), "cpu": frozenset()}
+"""By family, pipes whose instructions see each other's results without a barrier: on a2a3 an Event<> from V to V is a
+pipe_barrier, on a5 it is nothing (``pto/npu/a2a3/TSync.hpp``, ``pto/npu/a5/TSync.hpp``, which the Kirins share or
+repeat)."""
+
+
 @dataclass(frozen=True)
 class Platform:
     """One target.

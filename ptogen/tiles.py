@@ -20,6 +20,12 @@ class Layout(str, Enum):
     COL_MAJOR = "column-major"
     FRACTAL = "fractal"
     """Boxes inside of boxes; only recordings have it, and where one element stands is not followed."""
+    FRACTAL_Z_3D = "FRACTAL_Z_3D"
+    """That of a tile for a convolution; otherwise as FRACTAL."""
+
+    @property
+    def fractal(self) -> bool:
+        return self in (Layout.FRACTAL, Layout.FRACTAL_Z_3D)
 
     def __str__(self) -> str:
         return self.value
@@ -101,7 +107,7 @@ class TileType:
     @property
     def valid(self) -> Region:
         """The bytes of the valid region, a run a line; of a fractal tile all of them."""
-        if self.layout is Layout.FRACTAL:
+        if self.layout.fractal:
             return self.whole
         lines, length = self.valid_rows, self.valid_cols
         if self.layout is Layout.COL_MAJOR:

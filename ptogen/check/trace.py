@@ -1,6 +1,6 @@
 """A program as the checkers see it: the steps in the order of issue, with the bytes that the headers really touch.
 
-It is made of a plan here and of a recording in :mod:`ptogen.check.recording`; nothing behind it knows which.
+It is made of a plan here and of a recording in :mod:`ptogen.sanitize.reader`; nothing behind it knows which.
 """
 
 from __future__ import annotations

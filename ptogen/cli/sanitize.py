@@ -165,10 +165,9 @@ def _one(
 ) -> Sanitized:
     """One kernel; what it cannot serve is a part of the result, so that others are judged all the same."""
     from ptogen.backend import headers, toolchain
-    from ptogen.check import sanitize as judge
     from ptogen.errors import Diagnostic, Position, PtogenError
     from ptogen.report.findings import Sanitized
-    from ptogen.sanitize import recorder
+    from ptogen.sanitize import judge, recorder
 
     started = time.monotonic()
     name = platform or _platform(folder)

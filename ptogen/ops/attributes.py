@@ -5,7 +5,7 @@ A value is a plain one: an int, a float, a bool, or the name of a member of an e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -14,6 +14,20 @@ from ptogen.dtypes import FLOAT32, Dtype
 Value = int | float | bool | str
 Attributes = tuple[tuple[str, Value], ...]
 """Values by name, in the order of the record."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a call in a kernel passes besides tiles and tensors.
+
+    Attributes:
+        scalars: its other arguments in order, None where only their type is known.
+        values: the values among its template arguments, likewise.
+    """
+
+    scalars: tuple[int | None, ...] = ()
+    values: tuple[int | None, ...] = ()
+
 
 V = TypeVar("V", int, float, bool, str)
 
@@ -24,9 +38,11 @@ class Attribute(Generic[V]):
 
     Attributes:
         name: as a case field and a plan spell it.
+        read: its value in a call, None where that has none; without it, a recording does not say.
     """
 
     name: str
+    read: Callable[[Call], V | None] | None = field(default=None, kw_only=True)
 
     def of(self, values: Mapping[str, Value]) -> V:
         """Its value among those of an instruction.

@@ -91,7 +91,8 @@ class Op(Record):
             attributes: as in :class:`Part`.
             platform: whose rules the assembler applies.
         """
-        return Assembly(tuple(name for name in args if name != "dst"), ("dst",))
+        outs = tuple(name for name in args if self.role(name).writes)
+        return Assembly(tuple(name for name in args if name not in outs), outs)
 
     def in_pto_as(self) -> Op:
         """The op to plan for PTO assembly, where the assembler wants larger tiles than the instruction needs."""

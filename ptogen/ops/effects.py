@@ -38,6 +38,8 @@ class Effects:
         defects: why the header would go wrong on these arguments, in words; empty where it does not.
         events: (source pipe, destination pipe, event id) that it sets and waits for by itself.
         sure_events: whether it does so with these arguments; otherwise some form of it does.
+        handshakes: flags that it surely sets and waits for by itself, so that the one pipe knows what the other has
+            done.
         align: alignment in bytes that it needs of operands, where that is more than the 32 of every tile.
         scratch: byte addresses of UB, start and end, that it uses without an operand.
     """
@@ -49,3 +51,4 @@ class Effects:
     align: tuple[tuple[str, int], ...] = ()
     scratch: tuple[tuple[int, int], ...] = ()
     sure_events: bool = True
+    handshakes: tuple[tuple[Pipe, Pipe, int], ...] = ()

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ptogen.dtypes import DTYPES, FLOAT16, FLOAT32, UINT32, Dtype
 from ptogen.ops.assembly import Assembly, Constant
-from ptogen.ops.attributes import Bool, Int, Value
+from ptogen.ops.attributes import Bool, Call, Int, Value
 from ptogen.ops.base import Op
 from ptogen.ops.case import CaseFields, Fault, common_suffix, data_faults, pin_faults
 from ptogen.ops.effects import Access, Effects
@@ -43,8 +43,23 @@ A2A3_UB_SIZE = 196_608
 COUNTS_COLS = 8
 """Columns of the counts tile: 32 bytes of uint32."""
 
-BLOCK_LEN, EXHAUSTED, LISTS = Int("block_len"), Bool("exhausted"), Int("lists")
-"""Columns of a sorted block; whether the merge stops with a list; how many counts are stored."""
+
+def _first_number(call: Call) -> int:
+    return next((value for value in call.scalars if value is not None), 0)
+
+
+def _last_value(call: Call) -> bool:
+    return bool(call.values and call.values[-1])
+
+
+BLOCK_LEN = Int("block_len", read=_first_number)
+"""Columns of a sorted block."""
+
+EXHAUSTED = Bool("exhausted", read=_last_value)
+"""Whether the merge stops with a list; the last template argument."""
+
+LISTS = Int("lists")
+"""How many counts are stored."""
 
 SOURCES = ("src0 src1", "src0 src1 src2", "src0 src1 src2 src3")
 
@@ -457,7 +472,7 @@ def _effects_cpu(args: Mapping[str, TileType], attributes: Mapping[str, Value]) 
     return replace(npu, accesses=accesses)
 
 
-OPS = (
+RECORDS = (
     Tmrgsort(
         name="tmrgsort",
         instruction="TMRGSORT",

@@ -607,7 +607,7 @@ def _arg(kind: str) -> TpartArg:
     )
 
 
-OPS = (
+RECORDS = (
     _plain("min", (ZEROS, BITS)),
     _plain("max", (ZEROS, BITS)),
     _plain("add", ARITHMETIC),

@@ -401,7 +401,7 @@ def _effects_cpu(args: Mapping[str, TileType]) -> Effects:
     return Effects(Pipe.V, (*accesses, *claimed), tuple(defects))
 
 
-OPS = (
+RECORDS = (
     Tsort32(
         name="tsort32",
         instruction="TSORT32",

@@ -11,8 +11,8 @@ from typing import Any
 
 from ptogen import __version__
 from ptogen.check.finding import Finding
-from ptogen.check.sanitize import SEVERITIES, CaseFindings
 from ptogen.errors import CODES, Diagnostic, Position
+from ptogen.sanitize.judge import SEVERITIES, CaseFindings
 
 MOST_NAMES = 4
 """Cases named at a finding that many share."""

@@ -8,9 +8,10 @@ import json
 import pytest
 
 from ptogen.check.memcheck import memcheck
-from ptogen.check.recording import Reader, cores
-from ptogen.ops import catalogue
+from ptogen.ops import instructions
 from ptogen.platforms import PLATFORMS
+from ptogen.sanitize.reader import Reader
+from ptogen.sanitize.recording import cores
 
 SIZES = {"float32": 4, "uint32": 4, "float16": 2}
 
@@ -47,8 +48,7 @@ def merge(lists: list[int], cols: int):
 
 def found(platform: str, line) -> set[tuple[str, str, tuple[str, ...]]]:
     recorded, memory = cores([json.dumps(line)])
-    ops = {op.instruction: op for op in catalogue().values()}
-    run, _ = Reader(PLATFORMS[platform], ops, {}, memory).trace(recorded[0])
+    run, _ = Reader(PLATFORMS[platform], instructions(), {}, memory).trace(recorded[0])
     findings = memcheck(run, declared=False)
     return {(one.severity, one.code, tuple(range_.name for range_ in one.ranges)) for one in findings}
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ptogen.check.sanitize import sanitize
 from ptogen.cli import cli
 from ptogen.platforms import PLATFORMS
 from ptogen.sanitize import recorder
+from ptogen.sanitize.judge import sanitize
 
 SPEC = """\
 op: tsort32

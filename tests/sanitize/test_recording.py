@@ -6,9 +6,12 @@ import json
 
 import pytest
 
-from ptogen.check import check_trace, roles
-from ptogen.check.recording import Reader, cores
+from ptogen.check import check_trace
+from ptogen.ops import instructions
 from ptogen.platforms import PLATFORMS, Pipe
+from ptogen.sanitize.reader import Reader
+from ptogen.sanitize.recording import cores
+from ptogen.sanitize.tiles import FRACTAL_Z_3D
 
 A2A3 = PLATFORMS["a2a3"]
 V, S, MTE2, MTE3 = 1, 0, 3, 4
@@ -33,7 +36,7 @@ def take(one: int, two: int):
 
 def read(*lines, platform=A2A3):
     found, memory = cores(map(json.dumps, lines))
-    return Reader(platform, {}, {}, memory).trace(found[0])
+    return Reader(platform, instructions(), {}, memory).trace(found[0])
 
 
 def codes(*lines, platform=A2A3) -> list[str]:
@@ -91,10 +94,10 @@ def test_an_a5_packs_the_rows_that_tgather_takes_of_long_integers():
 def test_an_intrinsic_of_the_device_is_named():
     _, (note,) = read(op("vector_dup"))
     assert (note.code, note.severity) == ("PTG442", "note")
-    assert "vector_dup is not in the table of roles" in note.message
+    assert "vector_dup has no record" in note.message
 
 
-@pytest.mark.parametrize(("layout", "expected"), [(roles.FRACTAL_Z_3D, []), (12, ["PTG423"])])
+@pytest.mark.parametrize(("layout", "expected"), [(FRACTAL_Z_3D, []), (12, ["PTG423"])])
 def test_ttrans_to_fractal_z_3d_waits_for_mte3_itself(layout, expected):
     """Which is why the flag from V to MTE3 can be set again behind it (pto-isa's ttrans_3d)."""
     flag = [put(V, MTE3), take(V, MTE3)]
@@ -122,6 +125,6 @@ def test_flags_inside_an_instruction_by_its_form(name, tiles, expected):
 
 
 def test_flags_of_an_instruction_are_of_its_pipes():
-    run, _ = read(op("TTRANS", tile(0, lay=roles.FRACTAL_Z_3D, box=1), tile(0x100, box=1), tile(0x200)))
+    run, _ = read(op("TTRANS", tile(0, lay=FRACTAL_Z_3D, box=1), tile(0x100, box=1), tile(0x200)))
     assert [event.flag for event in run.events if event.flag] == [(Pipe.MTE3, Pipe.V, 0)] * 2
     assert [event.pipe for event in run.events] == [Pipe.V, Pipe.MTE3, Pipe.V]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ptogen.check import roles
-from ptogen.check.sanitize import sanitize
+from ptogen.ops import instructions
 from ptogen.platforms import PLATFORMS
 from ptogen.sanitize import recorder
+from ptogen.sanitize.judge import sanitize
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -107,10 +107,10 @@ def test_the_simulator_needs_no_flags(recorded):
 
 
 def test_an_unknown_instruction_is_named(recorded, monkeypatch):
-    monkeypatch.delitem(roles.table(), "TADDC")
+    monkeypatch.delitem(instructions(), "TADDC")
     (finding,) = judged(recorded("memory"))["unknown"].findings
     assert (finding.severity, finding.code) == ("note", "PTG442")
-    assert "TADDC is not in the table of roles" in finding.message
+    assert "TADDC has no record" in finding.message
 
 
 def test_capacity_is_the_platforms(recorded):
@@ -143,6 +143,6 @@ def test_formats(recorded):
 def test_notes_alone_are_no_failure(recorded, monkeypatch):
     from ptogen.report.findings import Sanitized, exit_code
 
-    monkeypatch.delitem(roles.table(), "TADDC")
+    monkeypatch.delitem(instructions(), "TADDC")
     case = judged(recorded("memory"))["unknown"]
     assert exit_code([Sanitized("x.cpp", "a2a3", cases=(case,))]) == 0

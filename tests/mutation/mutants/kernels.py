@@ -26,13 +26,13 @@ from ptogen.backend import compile, headers, runtime, toolchain
 from ptogen.backend.compile import Compiler
 from ptogen.backend.headers import Headers
 from ptogen.backend.host_kernel import LAUNCH
-from ptogen.check import roles
-from ptogen.check.recording import Reader, cores
-from ptogen.check.sanitize import sanitize
 from ptogen.check.trace import UB, Event
-from ptogen.ops import catalogue
-from ptogen.platforms import PLATFORMS, Platform
+from ptogen.ops import catalogue, instructions
+from ptogen.platforms import IN_ORDER, PLATFORMS, Platform
 from ptogen.sanitize import recorder
+from ptogen.sanitize.judge import sanitize
+from ptogen.sanitize.reader import Reader
+from ptogen.sanitize.recording import cores
 
 FUNCTION = re.compile(
     r"^(?:template <[^\n]*>\n)?[^\n{};#/]*?\b(?P<name>(?:Run|Launch)_\w+)\((?P<parameters>[^{;]*?)\)\s*\{.*?^\}\n",
@@ -336,13 +336,12 @@ class Suite:
     def _events(self, lines: Sequence[str]) -> list[list[Event]]:
         """The steps of each test in a chunk, tensors called by their place in the order of allocation."""
         found: list[list[Event]] = []
-        ops = {op.instruction: op for op in catalogue().values()}
         recorded, memory = cores(lines)
         for core in recorded:
             for arg in (arg for line in core.lines for arg in line.get("a", ())):
                 # Whether the simulator's memory looks written; what it holds is no part of the steps.
                 arg.pop("fresh", None)
-            run, _ = Reader(self.platform, ops, {}, memory).trace(core)
+            run, _ = Reader(self.platform, instructions(), {}, memory).trace(core)
             allocated = [json.loads(line)["at"] for line in lines if line.startswith('{"t":"gm"')]
             names = {name: f"tensor {allocated.index(base) % 100}" for base, name in core.names.items()}
             found.append([_renamed(event, names) for event in run.events])
@@ -357,7 +356,7 @@ class Suite:
         """Whether a mutant leaves in GM what the original leaves there, in every test."""
         family = self.platform.family
         return len(mutant) == len(original) and all(
-            same_results(one, other, one_by_one=family == "cpu", ordered=roles.IN_ORDER.get(family, frozenset()))
+            same_results(one, other, one_by_one=family == "cpu", ordered=IN_ORDER[family])
             for one, other in zip(mutant, original, strict=True)
         )
 

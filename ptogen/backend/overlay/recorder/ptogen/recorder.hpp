@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what a kernel does, one JSON object a line, into the file that PTOGEN_RECORDING names; see ptogen/check/recording.py for the reader.
+// Writes what a kernel does, one JSON object a line, into the file that PTOGEN_RECORDING names; see ptogen/sanitize/reader.py for the reader.
 //
 // A step says where it was called from as an offset in the program; the reader asks the debug information for file and line.
 #pragma once

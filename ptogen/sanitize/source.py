@@ -51,11 +51,11 @@ def arguments(position: Position, name: str) -> tuple[str, ...]:
         text = "\n".join(lines[start - 1 : start + 12])
         matches = list(re.finditer(rf"\b{name}\s*(?=[<(])", text.split("\n", 1)[0]))
         if matches:
-            return _split(text[matches[0].end() :]) if len(matches) == 1 else ()
+            return split(text[matches[0].end() :]) if len(matches) == 1 else ()
     return ()
 
 
-def _split(text: str) -> tuple[str, ...]:
+def split(text: str) -> tuple[str, ...]:
     """The arguments in the first pair of round brackets that is not inside template brackets."""
     depth = angle = 0
     parts, current = [], ""

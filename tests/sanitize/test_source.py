@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ptogen.check.source import arguments
 from ptogen.errors import Position
+from ptogen.sanitize.source import arguments
 
 
 def test_arguments_are_those_of_the_only_call_of_a_line(tmp_path):

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from ptogen.check import check_trace, roles, source
+from ptogen.check import check_trace
 from ptogen.check.corecheck import corecheck
 from ptogen.check.finding import Finding
-from ptogen.check.recording import Reader, cores
 from ptogen.check.trace import Trace
-from ptogen.ops import catalogue
-from ptogen.platforms import Platform
+from ptogen.ops import instructions
+from ptogen.platforms import IN_ORDER, Platform
+from ptogen.sanitize import source
+from ptogen.sanitize.reader import Reader
+from ptogen.sanitize.recording import cores
 
 SEVERITIES = ("error", "warning", "note")
 
@@ -38,8 +40,9 @@ def sanitize(lines: Iterable[str], program: Path, platform: Platform) -> list[Ca
     once."""
     recorded, memory = cores(lines)
     where = source.positions(program, (line["pc"] for core in recorded for line in core.lines))
-    ops = {op.instruction: op for op in catalogue().values()}
-    reader = Reader(platform, ops, where, memory)
+    records = instructions()
+    barriers = {name for name, record in records.items() if record.joins}
+    reader = Reader(platform, records, where, memory)
     tests: dict[str, tuple[int, dict[tuple, Finding]]] = {}
     for _, together in groupby(recorded, key=lambda core: (core.test, core.launch)):
         launched = list(together)
@@ -47,7 +50,7 @@ def sanitize(lines: Iterable[str], program: Path, platform: Platform) -> list[Ca
         findings = [
             finding for block, (run, notes) in runs.items() for finding in (*_judge(run, block, platform), *notes)
         ]
-        barrier = any(line.get("n") == "SYNCALL" for core in launched for line in core.lines)
+        barrier = any(line.get("n") in barriers for core in launched for line in core.lines)
         if len(launched) > 1 and not barrier:
             findings += corecheck({block: run for block, (run, _) in runs.items()})
         steps, found = tests.get(launched[0].test, (0, {}))
@@ -64,8 +67,7 @@ def _judge(run: Trace, block: int, platform: Platform) -> list[Finding]:
     """Everything that is wrong on one core."""
     # The simulator runs one instruction after the other: flags mean nothing there.
     flags = platform.family != "cpu"
-    in_order = roles.IN_ORDER.get(platform.family, frozenset())
-    findings = check_trace(run, platform, declared=False, in_order=in_order, flags=flags)
+    findings = check_trace(run, platform, declared=False, in_order=IN_ORDER[platform.family], flags=flags)
     if block:
         findings = [replace(finding, message=f"{finding.message} (block {block})") for finding in findings]
     return findings
