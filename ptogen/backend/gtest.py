@@ -49,6 +49,41 @@ class Ending:
     stderr: list[str]
 
 
+def listed(program: Path, folder: Path, environment: Mapping[str, str], timeout: float) -> set[str] | None:
+    """``<suite>.<test>`` of every test that a program holds; None where it does not say, which its run will show."""
+    process = children.start(
+        [str(program), "--gtest_list_tests", "--gtest_filter=*", "--gtest_color=no"],
+        cwd=folder,
+        env=_clean(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        said = process.communicate(timeout=timeout)[0].decode("utf-8", "replace")
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        children.end(process)
+        children.forget(process)
+    if process.returncode != 0:
+        return None
+    tests, suite = set(), ""
+    for line in said.splitlines():
+        if found := re.match(r"(\w[\w/]*)\.(\s|$)", line):
+            suite = found[1]
+        elif suite and (found := re.match(r"  (\w[\w/]*)(\s|$)", line)):
+            tests.add(f"{suite}.{found[1]}")
+    return tests
+
+
+def _clean(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without GoogleTest's own variables."""
+    return {
+        name: value for name, value in environment.items() if not name.startswith(("GTEST_", "TEST_", "TESTBRIDGE_"))
+    }
+
+
 def play(
     program: Path,
     folder: Path,
@@ -68,16 +103,11 @@ def play(
             f"--gtest_filter={':'.join(f'{test_suite}.{case}' for case in batch)}",
             f"--gtest_output=json:{result}",
         ]
-        clean = {
-            name: value
-            for name, value in environment.items()
-            if not name.startswith(("GTEST_", "TEST_", "TESTBRIDGE_"))
-        }
         with open(Path(temporary) / "stderr", "w+b") as stderr:
             process = children.start(
                 [*command, "--gtest_color=no"],
                 cwd=folder,
-                env=clean,
+                env=_clean(environment),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=stderr,

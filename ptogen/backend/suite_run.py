@@ -195,6 +195,10 @@ def _run(job: Job, stop: Stop, progress: Progress) -> tuple[tuple[CaseResult, ..
     link = job.place.source(job.twin)
     folder = job.work / "bin"
     folder.mkdir(exist_ok=True)
+    if strangers := _strangers(job, environment, folder):
+        names = ", ".join(strangers[:5]) + (f" and {len(strangers) - 5} more" if len(strangers) > 5 else "")
+        reason = f"the program holds tests that its manifest does not name: {names}"
+        return _all(job, Outcome.FAILED, "PTG506", reason, ("hint: render the suite again with --force",)), ()
     runs = running.run_cases(
         job.place.program(job.twin),
         str(job.manifest.suite["test_suite"]),
@@ -209,6 +213,14 @@ def _run(job: Job, stop: Stop, progress: Progress) -> tuple[tuple[CaseResult, ..
         found.output = [line.replace(f"{link}/", f"{job.source}/") for line in found.output]
     stopped = stop.armed and any(found.status in ("failed", "crashed") for found in runs.values())
     return tuple(_judge(job, case, runs.get(case, CaseRun()), stopped) for case in job.cases), _calls(counts)
+
+
+def _strangers(job: Job, environment: Mapping[str, str], folder: Path) -> list[str]:
+    """Tests of the program that are no case of the manifest: nobody would miss what became of them."""
+    silent = {name: value for name, value in environment.items() if name != "PTOGEN_COUNTS"}
+    tests = gtest.listed(job.place.program(job.twin), folder, silent, job.timeout)
+    own = {f"{job.manifest.suite['test_suite']}.{case['name']}" for case in job.manifest.cases}
+    return sorted((tests or set()) - own)
 
 
 def _judge(job: Job, case: str, found: CaseRun, stopped: bool) -> CaseResult:

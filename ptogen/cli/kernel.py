@@ -147,7 +147,7 @@ def kernel(
     changes = output.write(out, suites, dry_run=looking, force=force or diff or check or force_paths)
     if into:
         put_in(into, entries, looking)
-    stale = [] if platforms or select else _stale(out, suites, must_read=prune or check)
+    stale = [] if platforms or select else _stale(out, suites)
     pruned = withdraw(out, [manifest.key for manifest in stale], dry_run=looking) if prune and stale else []
     different = any(change.action != output.UNCHANGED for change in (*changes, *pruned)) or bool(stale and check)
     if format_ == "json":
@@ -178,25 +178,13 @@ def _made_of(specs: Sequence[Path], ub_bytes: int | None) -> Callable[[Manifest]
     return lambda manifest: manifest.key in keys or manifest.suite.get("file") in files
 
 
-def _stale(out: Path, suites: Sequence[RenderedSuite], must_read: bool) -> list[Manifest]:
-    """The suites of a tree that the specs of these suites made once, and make no more.
-
-    Args:
-        out: root of the tree.
-        suites: all that the specs make now.
-        must_read: whether a manifest that cannot be read is a fault.
-    """
+def _stale(out: Path, suites: Sequence[RenderedSuite]) -> list[Manifest]:
+    """The suites of a tree that the specs of these suites, which are all that they make now, made once."""
     made = {suite.key.casefold() for suite in suites}
     origins = {(suite.meta["file"], suite.meta.get("target")) for suite in suites if "file" in suite.meta}
-    try:
-        manifests = output.read(out)
-    except PtogenError:
-        if must_read:
-            raise
-        return []
     return [
         manifest
-        for manifest in manifests
+        for manifest in output.read(out, strict=False)
         if (manifest.suite.get("file"), manifest.suite.get("target")) in origins and manifest.key.casefold() not in made
     ]
 

@@ -113,11 +113,11 @@ class Manifest:
         return cls(key, **{name: data[name] for name in kinds})
 
 
-def read(tree: Path) -> list[Manifest]:
+def read(tree: Path, *, strict: bool = True) -> list[Manifest]:
     """The manifests of a tree, by key; none where ptogen never wrote there.
 
     Raises:
-        PtogenError: PTG100 for each that cannot be read, is none, or was edited by hand.
+        PtogenError: PTG100 for each that cannot be read, is none, or was edited by hand; unless ``strict`` is off.
     """
     manifests, faults = [], []
     for path in sorted((tree / MANIFESTS).glob("*.json")):
@@ -130,7 +130,7 @@ def read(tree: Path) -> list[Manifest]:
         except ValueError as error:
             message = f"this is not a manifest as ptogen writes it: {error}"
             faults.append(Diagnostic("PTG100", message, Position(str(path)), hint=AGAIN))
-    if faults:
+    if faults and strict:
         raise PtogenError(faults)
     return manifests
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from ptogen.output import Manifest, digest_of
 
+TEST = re.compile(r"^TEST_F?\(\w+, (\w+)\)(?: \{.*\}$|\n\{\n(?:.+\n|\n)*?\}$)", re.MULTILINE)
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
@@ -26,12 +28,17 @@ def make_tree(
     edit: Callable[[Path], None] = lambda directory: None,
     shared: dict[str, str] | None = None,
 ) -> Path:
-    """A tree with one suite as ptogen would have written it; ``edit`` changes it before the hashes are taken."""
+    """A tree with one suite as ptogen would have written it; ``edit`` changes it before the hashes are taken.
+
+    Its program holds those of the fixture's tests that are among ``cases``.
+    """
     for path, text in (shared or {}).items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
     directory = f"tests/npu/{platform}/src/st/testcase/{name}"
     shutil.copytree(FIXTURES / name, root / directory, dirs_exist_ok=True)
+    main = root / directory / "main.cpp"
+    main.write_text(TEST.sub(lambda test: test[0] if test[1] in cases else "", main.read_text()))
     edit(root / directory)
     files = {
         path.relative_to(root).as_posix(): digest_of(path.read_bytes()) for path in sorted((root / directory).iterdir())

@@ -349,6 +349,15 @@ def test_a_manifest_edited_by_hand_is_not_believed(tmp_path, check, edit):
     assert "edited by hand" in fault.message and fault.hint == "render the suite again"
 
 
+def test_a_test_of_the_program_that_no_manifest_names(tmp_path, check):
+    """Such as one that was taken out of the manifest, or was added to main.cpp."""
+    tree = make_tree(tmp_path, "sums", ["good", "wrong"])
+    edit_manifest(tree, "a2a3-sums", lambda data: data["cases"].pop())
+    (good,) = cases(check(tree), "a2a3-sums").values()
+    assert (good.outcome, good.code) == (Outcome.FAILED, "PTG506")
+    assert good.reason == "the program holds tests that its manifest does not name: SUMSTest.wrong"
+
+
 def test_a_suite_without_a_manifest_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("spec.yaml").write_text("op: tsort32\nplatform: [a2a3, cpu]\nname: one\ndtype: float32\nrows: 2\ncols: 13\n")

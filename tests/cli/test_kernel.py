@@ -141,6 +141,17 @@ def test_what_a_spec_made_once_is_stale(here: Path, capsys: pytest.CaptureFixtur
     assert kernel("spec.yaml", "--prune", "--check") == 0
 
 
+def test_a_manifest_edited_by_hand_is_a_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    assert kernel("spec.yaml") == 0
+    record = Path("out/.ptogen/a5-one.json")
+    text = record.read_text()
+    record.write_text(text.replace('"ub_bytes": 2', '"ub_bytes": 3'))
+    capsys.readouterr()
+    assert kernel("spec.yaml", "--check") == 1
+    assert f"would write {record}" in capsys.readouterr().out
+    assert kernel("spec.yaml") == 0 and record.read_text() == text
+
+
 def test_pruning_keeps_what_a_person_edited(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert kernel("spec.yaml") == 0
     edited = Path("out/tests/npu/a5/src/st/testcase/one/main.cpp")
