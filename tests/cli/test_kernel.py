@@ -167,9 +167,11 @@ def test_another_target_is_not_stale(here: Path) -> None:
     assert kernel("spec.yaml") == 0
     assert kernel("spec.yaml", "--target", "pto-as") == 0
     before = made()
+    assert len(before) == 4
     assert kernel("spec.yaml", "--prune") == 0
+    assert made() == before
     assert kernel("spec.yaml", "--target", "pto-as", "--prune") == 0
-    assert made() == before and len(before) == 4
+    assert made() == before
 
 
 @pytest.mark.parametrize("part", [("--platform", "a5"), ("--select", "half")])
@@ -179,6 +181,20 @@ def test_a_part_is_no_reason_to_prune(part: tuple[str, str], capsys: pytest.Capt
 
 
 # What a person edited
+
+
+def test_clean_names_a_link_and_does_not_follow_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert kernel("spec.yaml") == 0
+    place = Path("out/tests/npu/a5/src/st/testcase/one")
+    place.rename("elsewhere")
+    place.symlink_to(here / "elsewhere")
+    files = {path.name for path in Path("elsewhere").iterdir()}
+    capsys.readouterr()
+    assert main(["clean", "out"]) == 0
+    out = capsys.readouterr().out
+    for name in files:
+        assert f"kept, because a symbolic link leads to it: {place / name}\n" in out
+    assert {path.name for path in Path("elsewhere").iterdir()} == files and place.is_symlink()
 
 
 def test_force_at_some_paths_only(capsys: pytest.CaptureFixture[str]) -> None:
