@@ -144,10 +144,10 @@ def _any(changes: Sequence[Change]) -> list[Change]:
 
 def _change(look: Look, suite: str, path: str, new: bytes | None, owned: set[str] | None) -> Change:
     old = look.text(path)
-    if old is None or new is None:
-        action = UNCHANGED if old == new else WRITE if old is None else REMOVE
+    if old == new or (old and new and digest_of(old) == digest_of(new)):
+        action = UNCHANGED
     else:
-        action = UNCHANGED if digest_of(old) == digest_of(new) else WRITE
+        action = REMOVE if new is None else WRITE
     foreign = old is not None and action != UNCHANGED and owned is not None and digest_of(old) not in owned
     return Change(path, action, decoded(old), decoded(new), suite, foreign)
 
