@@ -32,10 +32,10 @@ def plan(ctx: click.Context, specs: tuple[Path, ...], pattern: str, ub_bytes: in
     from ptogen.render.plan_text import as_data, as_text
 
     suites, faults = load_specs(specs, ub_bytes)
-    cases = [one for suite in suites for one in _one_by_one(suite)]
-    chosen = [one for one in cases if fnmatchcase(one.cases[0].name, pattern)]
+    cases = [(str(one.cases[0].name), one) for suite in suites for one in _one_by_one(suite)]
+    chosen = [one for name, one in cases if fnmatchcase(name, pattern)]
     if not chosen and not faults:
-        names = ", ".join(sorted({one.cases[0].name for one in cases}))
+        names = ", ".join(sorted({name for name, _ in cases}))
         raise click.UsageError(f"No case matches {pattern!r}; the cases are: {printable(names)}")
     planned, plan_faults = plan_suites(chosen)
     faults += plan_faults

@@ -44,8 +44,7 @@ def read_values(path: str | os.PathLike[str], dtype: str, rows: int, cols: int) 
     if array.shape != (rows, cols):
         raise ValueError(f"has shape {_shape(array.shape)}, the case needs {_shape((rows, cols))}")
     plain = np.array(array, dtype=np.dtype(dtype).newbyteorder("<"), order="C")
-    not_numbers = np.argwhere(np.isnan(plain)) if plain.dtype.kind == "f" else ()
-    if len(not_numbers):
+    if plain.dtype.kind == "f" and len(not_numbers := np.argwhere(np.isnan(plain))):
         row, col = not_numbers[0]
         place = f"the first at row {row}, column {col}"
         raise ValueError(f"holds {len(not_numbers)} NaN, {place}; the order of NaN is undefined")
