@@ -39,9 +39,9 @@ def main() -> None:
         rows: dict[str, list[tuple[float, float]]] = {"first": [], "again": [], "cutlass": []}
         for turn in range(rounds):
             out = folder / f"out{turn}"
-            rows["first"].append(_timed(lambda out=out: _matrix(specs[CASES[-1]], out)))
-            rows["again"].append(_timed(lambda out=out: _matrix(specs[CASES[-1]], out)))
-            rows["cutlass"].append(_timed(lambda turn=turn: _emit(python, folder / f"cutlass{turn}")))
+            rows["first"].append(timed(lambda out=out: _matrix(specs[CASES[-1]], out)))
+            rows["again"].append(timed(lambda out=out: _matrix(specs[CASES[-1]], out)))
+            rows["cutlass"].append(timed(lambda turn=turn: _emit(python, folder / f"cutlass{turn}")))
             if turn:
                 shutil.rmtree(out)
                 shutil.rmtree(folder / f"cutlass{turn}")
@@ -110,7 +110,7 @@ def _directories(tree: Path) -> int:
     return len(list(tree.rglob("all_*.cu"))) + len(list(tree.rglob("initialize_all*.cu")))
 
 
-def _timed(work: Callable[[], object]) -> tuple[float, float]:
+def timed(work: Callable[[], object]) -> tuple[float, float]:
     """Wall time and CPU time, that of all processes."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     work()

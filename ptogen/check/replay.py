@@ -57,7 +57,9 @@ def replay(events: Sequence[Event]) -> Replay:
         queues[event.pipe].append((order, event))
     heads = dict.fromkeys(Pipe, 0)
     known: dict[Pipe, dict[Pipe, int]] = {pipe: dict.fromkeys(Pipe, -1) for pipe in Pipe}
-    sets: dict[Flag, list[tuple[Event, dict[Pipe, int]]]] = {}
+    # For each pipe the place in the queue of PIPE_S up to which everything has started, as far as is known.
+    begun = dict.fromkeys(Pipe, -1)
+    sets: dict[Flag, list[tuple[Event, dict[Pipe, int], int]]] = {}
     waits: dict[Flag, list[int]] = {}
     waits_ahead: dict[Flag, list[int]] = {}
     scalar = [order for order, _ in queues[Pipe.S]]
@@ -86,24 +88,26 @@ def replay(events: Sequence[Event]) -> Replay:
                 elif pipe is not Pipe.S and bisect_left(scalar, order):
                     behind = seen_by_scalar[bisect_left(scalar, order) - 1]
                     known[pipe] = {other: max(known[pipe][other], behind[other]) for other in Pipe}
+                begun[pipe] = max(begun[pipe], bisect_left(scalar, order) - 1)
                 flag = event.flag
                 if event.waits and flag:
                     taken = waits.setdefault(flag, [])
                     if len(taken) >= len(sets.get(flag, ())):
                         break
-                    seen = sets[flag][len(taken)][1]
+                    _, seen, seen_begun = sets[flag][len(taken)]
                     known[pipe] = {other: max(known[pipe][other], seen[other]) for other in Pipe}
+                    begun[pipe] = max(begun[pipe], seen_begun)
                     taken.append(place)
                 elif event.sets and flag:
                     earlier = sets.setdefault(flag, [])
                     if earlier:
                         ahead = waits_ahead.get(flag, [])
                         passed = ahead[len(earlier) - 1] if len(ahead) >= len(earlier) else len(queues[flag[1]])
-                        # A wait of PIPE_S that stands before the set in the program is over when the set is issued.
-                        issued_behind = flag[1] is Pipe.S and passed < len(scalar) and scalar[passed] < order
-                        if known[pipe][flag[1]] < passed and not issued_behind:
+                        # A wait of PIPE_S is over when it has started.
+                        over = begun[pipe] if flag[1] is Pipe.S else known[pipe][flag[1]]
+                        if over < passed:
                             unsafe.append((event, earlier[-1][0]))
-                    earlier.append((event, {**known[pipe], pipe: place}))
+                    earlier.append((event, {**known[pipe], pipe: place}, begun[pipe]))
                 elif event.barrier:
                     known[pipe] = {**known[pipe], pipe: place}
                 issued.append(Issued(event, order, place, dict(known[pipe])))
@@ -118,5 +122,5 @@ def replay(events: Sequence[Event]) -> Replay:
         for event in held
         if event.waits and event.flag and len(waits.get(event.flag, ())) >= len(sets.get(event.flag, ()))
     )
-    unwaited = tuple(event for flag, done in sets.items() for event, _ in done[len(waits.get(flag, ())) :])
+    unwaited = tuple(event for flag, done in sets.items() for event, *_ in done[len(waits.get(flag, ())) :])
     return Replay(tuple(issued), stuck, unwaited, tuple(unsafe))

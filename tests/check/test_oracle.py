@@ -87,3 +87,21 @@ def test_the_oracle_sees_what_it_should():
     assert judge([load, put]).left_set
     assert judge([load, Event("4", "", Pipe.MTE2, write)]).races == {(0, 1)}
     assert judge([load, Event("5", "", Pipe.MTE2, barrier=True), Event("6", "", Pipe.MTE2, write)]).clean
+
+
+def test_what_scalar_steps_have_begun_is_known_through_flags():
+    """The second set of V follows a load that PIPE_S issued behind its wait for the first one."""
+    ready, moved = (Pipe.V, Pipe.S, 0), (Pipe.MTE2, Pipe.V, 0)
+    events = [
+        Event("0", "", Pipe.V, flag=ready, sets=True),
+        Event("1", "", Pipe.V, flag=moved, waits=True),
+        Event("2", "", Pipe.V, flag=ready, sets=True),
+        Event("3", "", Pipe.S, flag=ready, waits=True),
+        Event("4", "", Pipe.MTE2, flag=moved, sets=True),
+        Event("5", "", Pipe.S, flag=ready, waits=True),
+    ]
+    assert judge(events).clean
+    assert not replay(events).unsafe
+    early = [*events[:3], events[4], events[3], events[5]]
+    assert judge(early).double_set
+    assert len(replay(early).unsafe) == 1
