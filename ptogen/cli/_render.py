@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -72,8 +72,7 @@ def _part(suites: Sequence[Suite], platforms: Collection[str], select: str | Non
             if any(fnmatchcase(f"{prefix}{case.name}", select) for prefix in prefixes)
         ]
         if kept:
-            cases, paths = tuple(suite.cases[at] for at in kept), tuple(suite.paths[at] for at in kept)
-            parts.append(replace(suite, cases=cases, paths=paths))
+            parts.append(_only(suite, kept))
     if not parts:
         names = tuple(f"{suite.platform.name}-{suite.name}.{case.name}" for suite in chosen for case in suite.cases)
         raise PtogenError(Diagnostic("PTG115", f"no case matches {select!r}", details=names[:10]))
@@ -110,6 +109,7 @@ def render_specs(
     level: int | None = None,
     platforms: Collection[str] = (),
     select: str | None = None,
+    skip: Callable[[Diagnostic], object] | None = None,
 ) -> list[RenderedSuite]:
     """Loads, plans, checks and renders spec files.
 
@@ -121,6 +121,7 @@ def render_specs(
         level: of the PTO assembly, for ``pto-as``.
         platforms: only suites for these; default: for all.
         select: only cases that this glob matches.
+        skip: is told of what the target has no text for, which is then left out.
 
     Raises:
         PtogenError: the faults of all files and of all suites; PTG115 where nothing is left.
@@ -129,6 +130,8 @@ def render_specs(
     faults += collision_faults(suites)
     if suites and not faults:
         suites = _part(suites, platforms, select)
+    from ptogen.render.refusal import NoText
+
     renderer = import_module(f"ptogen.render.{target.replace('-', '_')}")
     if hasattr(renderer, "prepare"):
         suites = [renderer.prepare(suite, level) for suite in suites]
@@ -138,15 +141,35 @@ def render_specs(
         raise PtogenError([*faults, *plan_faults])
     options = {} if level is None else {"level": level}
     rendered = []
+    left_out: list[Diagnostic] = []
     for suite, plans in planned:
         try:
-            made = renderer.render(suite, plans, license_header=license_header, **options)
+            try:
+                made = renderer.render(suite, plans, license_header=license_header, **options)
+            except NoText as refusal:
+                if skip is None:
+                    raise
+                left_out += refusal.diagnostics
+                said = [number for number in range(len(plans)) if number not in refusal.cases]
+                if not said:
+                    continue
+                suite, plans = _only(suite, said), tuple(plans[number] for number in said)
+                made = renderer.render(suite, plans, license_header=license_header, **options)
             rendered.append(replace(made, meta=made.meta | ({"file": name} if (name := file_of(suite)) else {})))
         except PtogenError as error:
             faults += error.diagnostics
-    if faults:
-        raise PtogenError(faults)
+    if faults or (left_out and not rendered):
+        raise PtogenError([*faults, *left_out])
+    if skip is not None:
+        for diagnostic in left_out:
+            skip(replace(diagnostic, severity="note", message=f"left out: {diagnostic.message}", hint=None))
     return rendered
+
+
+def _only(suite: Suite, numbers: Sequence[int]) -> Suite:
+    """The suite with these of its cases."""
+    cases, paths = tuple(suite.cases[at] for at in numbers), tuple(suite.paths[at] for at in numbers)
+    return replace(suite, cases=cases, paths=paths)
 
 
 def _pin_faults(suites: Sequence[Suite], target: str) -> list[Diagnostic]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptogen import output
-from ptogen.cli import Directory, format_option, print_json, printable, table, ub_bytes_option
+from ptogen.cli import Directory, format_option, print_json, printable, show, table, ub_bytes_option
 from ptogen.cli._register import check_places, kept_lines, put_in, take_out
 from ptogen.cli._render import TARGETS, file_of, load_specs, read_license_header, render_specs
 from ptogen.errors import PtogenError
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     help="Of the PTO assembly: 3 has the plan's addresses and flags, 2 has none, 1 is the documents' SSA form; "
     "default 3 for mode manual and 2 for mode auto.",
 )
+@click.option("--skip", is_flag=True, help="Leave out, with a note, what the target of --target has no text for.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written and write nothing.")
 @click.option(
     "--diff",
@@ -99,6 +100,7 @@ def kernel(
     prune: bool,
     target: str,
     level: int | None,
+    skip: bool,
     dry_run: bool,
     diff: bool,
     check: bool,
@@ -138,6 +140,7 @@ def kernel(
         level=level,
         platforms=platforms,
         select=select,
+        skip=show if skip else None,
     )
     if into:
         out = into

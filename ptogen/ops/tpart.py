@@ -65,7 +65,7 @@ Older headers want values and indices of one size.
 
 ASSEMBLY_DTYPES: dict[str, tuple[Dtype, ...]] = {
     "a2a3": (FLOAT32, FLOAT16, INT32, INT16),
-    "a5": (FLOAT32, FLOAT16, BFLOAT16, INT32, INT16, INT8),
+    "a5": (FLOAT32, FLOAT16, BFLOAT16, INT32, UINT32, INT16, UINT16, INT8, UINT8),
 }
 """What the verifier of PTOAS 0.27 accepts, by family."""
 

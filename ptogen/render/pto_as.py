@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ptogen.errors import Diagnostic, PtogenError
+from ptogen.errors import Diagnostic
 from ptogen.graph.model import Graph
 from ptogen.ops.assembly import Constant
 from ptogen.ops.case import Fault
@@ -32,9 +32,10 @@ from ptogen.plan.model import (
     WaitFlag,
     Window,
 )
-from ptogen.platforms import Platform
+from ptogen.platforms import UB_BLOCK_BYTES, Platform
 from ptogen.render.environment import environment
 from ptogen.render.facts import banner, single_file
+from ptogen.render.refusal import NoText, no_platform
 from ptogen.render.suite import RenderedSuite
 from ptogen.spec.model import Suite
 from ptogen.tiles import Layout
@@ -93,30 +94,29 @@ def render(
         level: 1, 2 or 3; default 2 for mode auto and 3 for mode manual.
 
     Raises:
-        PtogenError: PTG303 for every case that the assembly has no text for.
+        NoText: for every case that the assembly has no text for.
     """
     level = level or (2 if suite.mode == "auto" else 3)
     arch = ARCHITECTURES.get(suite.platform.name)
     if arch is None:
-        message = f"the PTO assembler has no {suite.platform}; it has {' and '.join(ARCHITECTURES)}"
-        raise PtogenError(Diagnostic("PTG303", message, suite.marks.at(("platform",))))
+        raise NoText([no_platform(suite, "the PTO assembler", ARCHITECTURES)], range(len(plans)))
     functions = []
-    faults = []
+    faults: dict[int, Diagnostic] = {}
     for number, plan in enumerate(plans):
         try:
             functions.append(_Function(plan, suite.platform, level).parts())
-        except _NoText as refusal:
+        except _Unsaid as refusal:
             fault = refusal.fault
             position = suite.position(number, *fault.field.split(".")) if fault.field else suite.position(number)
-            faults.append(Diagnostic(fault.code, fault.message, position, hint=fault.hint))
+            faults[number] = Diagnostic(fault.code, f"{plan.case}: {fault.message}", position, hint=fault.hint)
     if faults:
-        raise PtogenError(faults)
+        raise NoText(faults.values(), faults.keys())
     text = (
         environment()
         .get_template("pto_as/module.pto.j2")
         .render(
             banner=banner(suite, license_header).splitlines(),
-            note=[line.format(arch=arch, name=suite.name) for line in NOTES[level]],
+            note=[line.format(arch=arch, name=suite.name) for line in NOTES[level]] + _packing(plans, level),
             arch=arch,
             functions=functions,
         )
@@ -124,13 +124,24 @@ def render(
     return single_file(suite, "pto_as", ".pto", text, level=level)
 
 
-class _NoText(Exception):
+def _packing(plans: Sequence[KernelPlan], level: int) -> list[str]:
+    """A remark where the assembler, which packs tiles to 32 B, may place one off what a document wants."""
+    wanted = sorted({tile.align for plan in plans for tile in plan.tiles if tile.align > UB_BLOCK_BYTES})
+    if level != 2 or not wanted:
+        return []
+    return [
+        f"The assembler packs tiles to {UB_BLOCK_BYTES} B; the documents want some of these at multiples of "
+        f"{' and '.join(map(str, wanted))} B, which level 3 gives.",
+    ]
+
+
+class _Unsaid(Exception):
     def __init__(self, fault: Fault):
         self.fault = fault
 
 
-def _refuse(message: str, hint: str | None = None, field: str = "") -> _NoText:
-    return _NoText(Fault("PTG303", field, message, hint))
+def _refuse(message: str, hint: str | None = None, field: str = "") -> _Unsaid:
+    return _Unsaid(Fault("PTG303", field, message, hint))
 
 
 class _Function(Visitor[None]):
@@ -261,15 +272,21 @@ class _Function(Visitor[None]):
             if window.layout is not Layout.ROW_MAJOR:
                 raise _refuse(f"{window.tile} is {window.layout}; the documents have SSA text for row-major tiles only")
             return f"!pto.tile<vec, {element}, {window.rows}, {window.cols}, row_major, none_box, 512, 0>"
-        whole = (window.rows, window.cols) == (window.valid_rows, window.valid_cols)
-        more = "" if whole else f", valid={window.valid_rows}x{window.valid_cols}"
+        valid = (window.valid_rows, window.valid_cols)
+        more = "" if valid == (window.rows, window.cols) else f", valid={window.valid_rows}x{window.valid_cols}"
+        if 0 in valid:
+            # The C++ that the assembler makes of a static empty region does not compile.
+            more = ", valid=?x?"
         more += ", blayout=col_major" if window.layout is Layout.COL_MAJOR else ""
         return f"!pto.tile_buf<vec, {window.rows}x{window.cols}x{element}{more}>"
 
     def _alloc(self, name: str, tile: Tile, window: Window, offset: Affine) -> str:
-        address = f" addr = {self._address(offset, name)}" if self.level == 3 else ""
+        operands = f" addr = {self._address(offset, name)}" if self.level == 3 else ""
+        if 0 in (window.valid_rows, window.valid_cols):
+            rows, cols = (self._constant(size, "index") for size in (window.valid_rows, window.valid_cols))
+            operands += f" valid_row = {rows} valid_col = {cols}"
         own = self._fresh(name)
-        self._emit(f"{own} = pto.alloc_tile{address} : {self._type(window)}")
+        self._emit(f"{own} = pto.alloc_tile{operands} : {self._type(window)}")
         return own
 
     def _tile(self, operand: str, window: Window) -> str:
@@ -334,7 +351,7 @@ class _Function(Visitor[None]):
         windows = dict(step.args)
         said = step.op.pto_as(windows, dict(step.attributes), self.platform)
         if isinstance(said, Fault):
-            raise _NoText(said)
+            raise _Unsaid(said)
         braces = f" {{{said.attributes}}}" if said.attributes else ""
         if self.level > 1:
             ins, in_types = _list([self._operand(one, windows) for one in said.ins])

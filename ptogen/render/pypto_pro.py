@@ -11,11 +11,12 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from ptogen.errors import Diagnostic, PtogenError
+from ptogen.errors import Diagnostic
 from ptogen.ops.sizing import Role, Tensor
 from ptogen.plan.model import Affine, GmWindow, Instruction, KernelPlan, Load, Store, Tile, Visitor
 from ptogen.render.environment import environment
 from ptogen.render.facts import banner, single_file
+from ptogen.render.refusal import NoText, no_platform
 from ptogen.render.suite import RenderedSuite
 from ptogen.spec.model import Suite
 
@@ -44,22 +45,25 @@ def render(suite: Suite, plans: Sequence[KernelPlan], license_header: str | None
         license_header: text to put on top, without comment marks.
 
     Raises:
-        PtogenError: PTG303 for an op or platform that pypto_pro does not have, and for tiles that share bytes.
+        NoText: for an op or platform that pypto_pro does not have, and for cases whose tiles share bytes.
     """
-    faults = []
+    faults: list[Diagnostic] = []
+    unsaid: set[int] = set()
     if suite.graph.name not in OPS:
-        message = f"pypto_pro has no {suite.graph.name}; it has {', '.join(OPS)}"
+        message = f"ptogen renders only {', '.join(OPS.values())} for pypto_pro, and no {suite.graph.name}"
         faults.append(Diagnostic("PTG303", message, suite.marks.at(("op",))))
     if suite.platform.name != PLATFORM:
-        message = f"pypto_pro has no {suite.graph.name} on {suite.platform}; it has it on {PLATFORM}"
-        faults.append(Diagnostic("PTG303", message, suite.marks.at(("platform",)), hint=f"platform: {PLATFORM}"))
+        faults.append(no_platform(suite, "pypto_pro", [PLATFORM]))
+    if faults:
+        raise NoText(faults, range(len(plans)))
     for number, plan in enumerate(plans):
         for one, two in _shared(plan.tiles):
             ranges = " and ".join(f"{tile.name} [{tile.offset:#x}, {tile.end:#x})" for tile in (one, two))
-            message = f"{ranges} share bytes, and auto_mutex orders the uses of one tile only"
+            message = f"{plan.case}: {ranges} share bytes, and auto_mutex orders the uses of one tile only"
             faults.append(Diagnostic("PTG303", message, suite.position(number), hint="fewer rows or columns"))
+            unsaid.add(number)
     if faults:
-        raise PtogenError(faults)
+        raise NoText(faults, unsaid)
     text = (
         environment()
         .get_template("pypto_pro/module.py.j2")

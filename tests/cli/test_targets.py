@@ -97,6 +97,39 @@ def test_every_suite_that_a_target_cannot_serve_is_named(capsys: pytest.CaptureF
     assert not Path("generated").exists()
 
 
+def test_a_spec_of_several_platforms_renders_for_those_that_a_target_has(capsys: pytest.CaptureFixture[str]) -> None:
+    spec("[a2a3, cpu, a5]")
+    assert cli.main(["kernel", "spec.yaml", "--target", "pto-as"]) == 2
+    assert "hint: --platform a2a3 --platform a5 renders only the suites for a2a3 and a5" in capsys.readouterr().err
+    chosen = ["--platform", "a2a3", "--platform", "a5"]
+    assert cli.main(["kernel", "spec.yaml", "--target", "pto-as", *chosen]) == 0
+    assert ASSEMBLY.is_file() and not Path("generated/pto_as/cpu").exists()
+
+
+def test_what_a_target_has_no_text_for_is_named_and_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    same = "dst: [1, 8], src0: [1, 8], src1: [1, 8]"
+    Path("spec.yaml").write_text(
+        f"op: tpartadd\nplatform: [a5, cpu]\ncases:\n  - {{dtype: float32, {same}}}\n"
+        f"  - {{dtype: bfloat16, {same}, name: other}}\n"
+    )
+    spec_of_64_bits = Path("spec.yaml").read_text().replace("bfloat16", "int64").replace("[a5, cpu]", "a5")
+    args = ["kernel", "spec.yaml", "--target", "pto-as"]
+    assert cli.main([*args, "--skip"]) == 0
+    said = capsys.readouterr().err
+    assert said == "spec.yaml:2:11: note PTG303: left out: the PTO assembler has no cpu; it has a2a3 and a5\n"
+    Path("spec.yaml").write_text(spec_of_64_bits)
+    assert cli.main(args) == 2
+    assert "spec.yaml:5:13: error PTG303: other: PTO assembly has no int64" in capsys.readouterr().err
+    assert cli.main([*args, "--skip"]) == 0
+    assert "spec.yaml:5:13: note PTG303: left out: other: PTO assembly has no int64" in capsys.readouterr().err
+    text = Path("generated/pto_as/a5/tpartadd/tpartadd.pto").read_text()
+    assert text.count("func.func") == 1 and "@other" not in text
+    # Nothing left is no success.
+    Path("spec.yaml").write_text(spec_of_64_bits.replace("float32", "uint64"))
+    assert cli.main([*args, "--skip"]) == 2
+    assert "error PTG303: case_" in capsys.readouterr().err
+
+
 def test_check_runs_what_is_cpp_and_says_where_there_is_none() -> None:
     spec()
     assert cli.main(["kernel", "spec.yaml", "--target", "pto-as"]) == 0

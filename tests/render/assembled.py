@@ -53,6 +53,7 @@ def hold(plan: KernelPlan, events: list[Event]) -> None:
     steps = list(unroll(plan.program))
     assert len(events) == len(steps)
     for event, (step, variables, _) in zip(events, steps, strict=True):
+        assert all(one.declared.compiles for one in (*event.ins, *event.outs) if isinstance(one, Tile))
         if isinstance(step, (Load, Store)):
             sides = [said(one) for one in (*event.ins, *event.outs)]
             if isinstance(step, Load):
@@ -81,6 +82,7 @@ def check(level: int, **fields) -> str:
     module = read(text, level)
     assert module.arch == {"a2a3": "a3", "a5": "a5"}[suite.platform.name]
     assert list(module.functions) == [plan.case for plan in plans]
+    assert module.kernels == [plan.case for plan in plans]
     for plan in plans:
         function = module.functions[plan.case]
         assert {name: kind.dtype for name, kind in function.parameters.items()} == {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -20,7 +20,8 @@ LAYOUTS = {"blayout": ("row_major", "col_major"), "slayout": ("none_box", "row_m
 PIPES = ("PIPE_S", "PIPE_V", "PIPE_M", "PIPE_MTE1", "PIPE_MTE2", "PIPE_MTE3", "PIPE_FIX", "PIPE_ALL")
 EVENTS = tuple(f"EVENT_ID{number}" for number in range(8))
 UB_BITS = {"a3": 1572864, "a5": 2031616}
-PART_ELEMENTS = {"a3": ("i32", "i16", "f16", "f32"), "a5": ("i32", "i16", "i8", "f16", "bf16", "f32")}
+PART_ELEMENTS = {"a3": ("i32", "i16", "f16", "f32")}
+PART_ELEMENTS["a5"] = (*PART_ELEMENTS["a3"], "i8", "bf16", "ui8", "ui16", "ui32")
 
 TOKEN = re.compile(
     r"\s+|//[^\n]*|(?P<token>->|%\w+|@\w+|[!#]?[A-Za-z_][\w.]*|\"[^\"]*\"|-\d+|[\d?][\dx?]*(?:[a-z]+\d+)?|[][(){}<>,:=])"
@@ -56,6 +57,11 @@ class TileBuf:
         return self.valid_rows, self.valid_cols
 
     @property
+    def compiles(self) -> bool:
+        """Whether the C++ that the assembler makes of it does: not of a static empty region."""
+        return 0 not in self.valid
+
+    @property
     def bytes(self) -> int:
         """As the assembler counts: rounded up to 32."""
         return -(-self.rows * self.cols * ELEMENTS[self.dtype] // 32) * 32
@@ -72,11 +78,12 @@ class View:
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile at run time; ``address`` is None where the assembler places it."""
+    """A tile at run time, whose valid region is known; ``address`` is None where the assembler places it."""
 
     name: str
     type: TileBuf
     address: int | None
+    declared: TileBuf
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,7 @@ class Function:
     name: str
     parameters: dict[str, View]
     body: list[Action] = field(default_factory=list)
+    entry: bool = False
 
     def events(self) -> list[Event]:
         environment: Environment = {name: Gm(name, (), ()) for name in self.parameters}
@@ -119,6 +127,11 @@ class Function:
 class Module:
     arch: str
     functions: dict[str, Function]
+
+    @property
+    def kernels(self) -> list[str]:
+        """The functions that become ``__global__``: of two or more those that are marked as entries."""
+        return [name for name, own in self.functions.items() if own.entry or len(self.functions) == 1]
 
 
 def read(text: str, level: int = 3, arch: str | None = None, insert_sync: bool = False) -> Module:
@@ -349,8 +362,12 @@ class _Reader:
             self.define(parameter, parameters[parameter])
             if self.next != ")":
                 self.expect(",")
+        entry = False
+        if self.accept("attributes"):
+            self.expect("{", "pto.entry", "}")
+            entry = True
         self.expect("{")
-        function = Function(name, parameters, self.block("return"))
+        function = Function(name, parameters, self.block("return"), entry)
         self.expect("return", "}")
         return function
 
@@ -501,7 +518,12 @@ class _Reader:
                 raise Rejected(f"{key} is required" if size is None else f"{key} must be absent")
         self.define(result, tile)
         address = operands.get("addr")
-        return _bind(result, lambda env: Tile(result, tile, env[address] if address else None))
+
+        def allocate(env: Environment) -> Tile:
+            sizes = {f"{key}s": env[operands[key]] for key in ("valid_row", "valid_col") if key in operands}
+            return Tile(result, replace(tile, **sizes), env[address] if address else None, tile)
+
+        return _bind(result, allocate)
 
     def op_pto_tassign(self, result: str) -> Action:
         if self.level != 3 or self.insert_sync:
@@ -516,7 +538,7 @@ class _Reader:
         if self.tile_type() != kind:
             raise Rejected("result type must match tile operand type")
         self.define(result, kind)
-        return _bind(result, lambda env: Tile(result, kind, env[address]))
+        return _bind(result, lambda env: replace(env[source], name=result, address=env[address]))
 
     def tile_type(self) -> TileBuf:
         kind = self.type()
@@ -657,9 +679,9 @@ class _Reader:
             raise Rejected("expects one shape")
         if self.arch == "a3":
             for kind in (src0, src1):
-                if any(own > whole for own, whole in zip(kind.valid, dst.valid, strict=True)):
+                if any(own > whole for own, whole in _known(kind.valid, dst.valid)):
                     raise Rejected("a source's valid region exceeds that of dst")
-            if dst.valid not in (src0.valid, src1.valid):
+            if not any(all(own == whole for own, whole in _known(kind.valid, dst.valid)) for kind in (src0, src1)):
                 raise Rejected("no source has the valid region of dst")
         return self.issue(name, ins, outs)
 
@@ -720,6 +742,11 @@ def _within(tile: TileBuf) -> None:
     for size, whole in zip(tile.valid, tile.shape, strict=True):
         if size is not None and size > whole:
             raise Rejected("expects a valid region inside the shape")
+
+
+def _known(one: tuple[int | None, int | None], two: tuple[int | None, int | None]) -> Iterator[tuple[int, int]]:
+    """The sizes of two valid regions that the verifier knows."""
+    return ((own, other) for own, other in zip(one, two, strict=True) if own is not None and other is not None)
 
 
 def _bind(name: str, value: Callable[[Environment], Any]) -> Action:

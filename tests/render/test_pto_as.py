@@ -85,6 +85,14 @@ def test_level_2_has_neither_addresses_nor_flags() -> None:
     assert "--pto-level=level2 --enable-insert-sync" in text
 
 
+def test_level_2_says_what_the_assembler_does_not_align() -> None:
+    said = "packs tiles to 32 B; the documents want some of these at multiples of 128 and 256 B, which level 3 gives"
+    assert said in check(2, **SHAPES[0]) and said not in check(3, **SHAPES[0])
+    assert "64 and 128 and 256" not in (wide := check(2, dtype="float32", rows=1, cols=32)) and said in wide
+    merged = {"variant": "multi", "lists": [64, 64]}
+    assert "packs tiles" not in check(2, op="tmrgsort", dtype="float32", **merged)
+
+
 def test_the_level_follows_the_mode() -> None:
     for mode, level in (("manual", 3), ("auto", 2)):
         suite, plans = prepared(mode=mode, **SHAPES[0])
@@ -264,7 +272,7 @@ def test_what_an_op_has_no_text_for_is_refused_at_its_field() -> None:
     plan = merge_plan("manual", {"dst": "dst", "src": "tmp"}, limit=5)
     said = refusal(combine("tmrgsort"), plan)
     assert said.startswith("spec.yaml:1:")
-    assert said.endswith("error PTG303: tmrgsort has no text for 5\n  hint: take less")
+    assert said.endswith("error PTG303: case: tmrgsort has no text for 5\n  hint: take less")
 
 
 def test_a_part_of_a_tile_takes_an_address() -> None:

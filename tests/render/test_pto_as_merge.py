@@ -36,5 +36,5 @@ def test_the_documents_form() -> None:
 def test_counts_cannot_be_stored() -> None:
     lists = {"variant": "multi", "lists": [64, 64], "exhausted": True}
     suite, plans = prepared(op="tmrgsort", dtype="float32", **lists)
-    with pytest.raises(PtogenError, match="PTG303: PTO assembly has no text that stores the consumed counts"):
+    with pytest.raises(PtogenError, match="PTG303: case_.*: PTO assembly has no text that stores the consumed counts"):
         text_of(suite, plans)

@@ -164,6 +164,25 @@ def test_dynamic_valid_sizes_come_with_operands() -> None:
     rejected(f"%x = pto.alloc_tile valid_row = %i2 : {LONG}", reason="valid_row must be absent")
 
 
+def test_an_empty_region_compiles_only_where_it_comes_with_operands() -> None:
+    kinds = "!pto.tile_buf<vec, 2x104xf32, valid=0x100>", "!pto.tile_buf<vec, 2x104xf32, valid=?x?>"
+    for operands, kind in zip(("", "valid_row = %i0 valid_col = %i100 "), kinds, strict=True):
+        (event,) = read(module(f"%x = pto.alloc_tile {operands}: {kind}", _store(kind)), 2).functions["case"].events()
+        (tile,) = event.outs
+        assert tile.type == TileBuf("vec", "f32", 2, 104, 0, 100)
+        assert tile.declared.compiles == bool(operands)
+
+
+def test_a_module_of_several_functions_has_the_kernels_that_are_marked() -> None:
+    one = module("pto.barrier <PIPE_ALL>")
+    assert read(one).kernels == ["case"]
+    head, function, end = one.partition("{")[0], one[one.index("func") : one.rindex("}")], "}"
+    other = function.replace("@case()", "@other()")
+    assert read("\n".join([head, "{", function, other, end])).kernels == []
+    marked = other.replace("@other()", "@other() attributes {pto.entry}")
+    assert read("\n".join([head, "{", function, marked, end])).kernels == ["other"]
+
+
 # Levels
 
 
@@ -363,11 +382,11 @@ def part(name: str, dst: str, src0: str, src1: str) -> tuple[str, ...]:
 def test_parts(name: str) -> None:
     accepted(*part(name, "32x32xf32", "32x32xf32", "32x32xf32"))
     accepted(*part(name, "32x32xi16", "32x32xi16", "32x32xi16, valid=16x32"))
-    for element in ("i8", "bf16"):
+    for element in ("i8", "bf16", "ui8", "ui16", "ui32"):
         lines = part(name, *[f"32x32x{element}"] * 3)
         accepted(*lines, arch="a5")
         rejected(*lines, arch="a3", reason="expects i32")
-    for element in ("ui8", "ui16", "ui32", "i64", "ui64"):
+    for element in ("i64", "ui64"):
         for arch in ("a3", "a5"):
             rejected(*part(name, *[f"32x32x{element}"] * 3), arch=arch, reason="expects i32")
 

@@ -170,7 +170,12 @@ def refusal(suite: Suite, plans: tuple[KernelPlan, ...]) -> list[str]:
 @pytest.mark.parametrize("platform", ["a2a3", "kirin9030"])
 def test_other_platforms_are_refused(platform: str) -> None:
     (said,) = refusal(*prepared(platform=platform, dtype="float32", rows=1, cols=32))
-    assert "PTG303: pypto_pro has no tsort32 on " + platform in said and "platform: a5" in said
+    assert f"PTG303: pypto_pro has no {platform}; it has a5\n" in said and "--platform a5" in said
+
+
+def test_other_ops_are_refused_as_what_ptogen_does_not_render() -> None:
+    said = refusal(*prepared(op="tpartadd", dtype="float32", dst=[1, 8], src0=[1, 8], src1=[1, 8]))
+    assert said == ["spec.yaml:1:8: error PTG303: ptogen renders only sort32 for pypto_pro, and no tpartadd"]
 
 
 def test_tiles_that_share_bytes_are_refused() -> None:
