@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n 2
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint bench generated docs mutants system clean
+.PHONY: help demo test campaign lint bench generated docs mutants upstream system clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -20,11 +20,16 @@ demo: $(READY) ## render specs/tsort32.yaml and run every case on the CPU simula
 	$(BIN)/ptogen kernel specs/tsort32.yaml -o build/demo
 	$(BIN)/ptogen check build/demo
 
-test: $(READY) ## run the tests
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: $(READY) ## run the tests, campaigns aside
+	$(BIN)/python -m pytest -m "not campaign" $(PYTEST_ARGS)
 
-lint: $(READY) ## check the style of the Python code
+campaign: $(READY) ## run the tests that take long: mutants, a tenth of the curated matrix, lost workers
+	$(BIN)/python -m pytest -m campaign $(PYTEST_ARGS)
+
+lint: $(READY) ## check the style, the format and the types of the Python code
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 bench: $(READY) ## measure what a start and sanitizing cost, and how fast matrices become suites
 	$(BIN)/python benchmarks/startup.py
@@ -42,6 +47,11 @@ docs: $(READY) ## make the reference pages that come from the code
 mutants: $(READY) ## break every plan and kernel of specs/ in every way, and make docs/mutants.md
 	$(BIN)/python docs/mutants.py > docs/mutants.md.new
 	mv docs/mutants.md.new docs/mutants.md
+
+upstream: $(READY) ## try everything on a checkout of pto-isa (CHECKOUT=DIR), and make docs/upstream.md
+	@[ -n "$(CHECKOUT)" ] || { echo "make: say which checkout of pto-isa: make upstream CHECKOUT=DIR" >&2; exit 1; }
+	$(BIN)/python docs/upstream.py "$(CHECKOUT)" | tee docs/upstream.md.new
+	mv docs/upstream.md.new docs/upstream.md
 
 clean: ## remove what `make` built, the environment included
 	rm -rf $(VENV) build dist

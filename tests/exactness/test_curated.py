@@ -7,6 +7,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from ptogen.backend import cpu_sim
 from ptogen.platforms import PLATFORMS
 from ptogen.report.model import Outcome
@@ -15,6 +17,7 @@ CURATED = Path(__file__).parents[2] / "specs" / "matrices" / "curated.yaml"
 TENTH = 326
 
 
+@pytest.mark.campaign
 def test_a_tenth_of_the_curated_matrix_is_exact(tmp_path, headers, toolchain):
     spec = tmp_path / "tenth.yaml"
     text = CURATED.read_text(encoding="utf-8")

@@ -80,6 +80,7 @@ def test_a_matrix_is_the_same_tree(whole, matrix, tmp_path, monkeypatch, capsys)
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items())
 
 
+@pytest.mark.campaign
 def test_a_matrix_outlives_a_worker(whole, matrix, tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "TASK_CASES", 1)
     loaded = [load_matrix(matrix)]
@@ -104,6 +105,7 @@ def deadly(task: int) -> int:
     return task * task
 
 
+@pytest.mark.campaign
 def test_work_that_kills_every_worker_is_given_up():
     with Dask(None, 1) as place:
         workers = place.workers()
@@ -148,6 +150,7 @@ def suites(tmp_path):
     return root
 
 
+@pytest.mark.campaign
 def test_a_check_says_the_same_and_outlives_a_worker(whole, suites, headers, toolchain, monkeypatch):
     # Relative paths in messages are those of this process.
     monkeypatch.chdir(suites.parent)

@@ -21,6 +21,7 @@ def suite(tmp_path_factory) -> Suite:
     return found
 
 
+@pytest.mark.campaign
 def test_every_mutant_of_a_suite_is_objected_to_or_harmless(suite, headers, toolchain):
     found = suite.verdicts(headers, toolchain.compiler)
     assert found[0].way == "as it is"
