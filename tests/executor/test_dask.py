@@ -239,6 +239,7 @@ def test_what_a_lost_worker_has_left_is_ended(tmp_path):
             children.forget(process)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_our_own_cluster(tmp_path, headers, toolchain, number):
     """While a task runs; SIGINT goes to the workers, too, as from a terminal."""

@@ -50,6 +50,8 @@ def test_the_wheel_holds_code_templates_and_overlay(built: Path) -> None:
         held = set(archive.namelist())
         info = archive.read(next(name for name in held if name.endswith("METADATA"))).decode()
     assert not files_below("ptogen") - held
+    # Type checkers read the annotations of a package that has it (PEP 561), and mypy holds them here.
+    assert "ptogen/py.typed" in held
     assert not {f"ptogen/{path}" for path in files_below("templates")} - held
     assert {name.split("/")[0] for name in held} == {"ptogen", wheel.name.split("-py3")[0] + ".dist-info"}
     assert "License-Expression: Apache-2.0" in info
