@@ -60,3 +60,27 @@ class Defect:
     reason: str
     probe: str
     compiles: bool = True
+
+
+@dataclass(frozen=True)
+class Since:
+    """What not every snapshot of pto-isa has: an instruction on a platform, or a form or dtype of one.
+
+    A case names it (:meth:`ptogen.ops.base.Op.requires`), and is not run on headers that have not got it.
+
+    Attributes:
+        subject: stable name, which goes behind "these headers have no", such as ``TPARTARGMAX on a5``.
+        snapshot: the first that is known to have it, ``pinned`` or a commit.
+        header: file below ``include/`` that a build for the platform takes it from; empty where a probe says all.
+        probe: C++ expression that is true where a kernel can call it, as :attr:`Defect.probe`; that it does not
+            compile means no. Empty where the file says all.
+    """
+
+    subject: str
+    snapshot: str
+    header: str = ""
+    probe: str = ""
+
+
+VIEW = Since("view of a tile", "pinned", probe="ptogen::probe::kHasMemory")
+"""A tile at the address of a part of another: in the first simulator, each tile has a memory of its own."""

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from ptogen.ops.record import BOTH, V_S, Args, Events, Form, Record, forms, records, slots
+from ptogen.ops.record import (
+    ALL,
+    BOTH,
+    NEWEST,
+    PINNED,
+    V_S,
+    Args,
+    Events,
+    Form,
+    Record,
+    brought,
+    forms,
+    records,
+    since,
+    slots,
+)
 from ptogen.platforms import UB_BLOCK_BYTES, Pipe
 from ptogen.tiles import Layout
 
@@ -44,10 +59,11 @@ RECORDS = (
                 events={"a2a3": Events(TAIL)},
             ),
         ),
+        since=since("TCONCAT", "TConcat", dict.fromkeys(ALL, PINNED)),
     ),
     *records("TEXTRACT", "dst+ src?", "dst0+ dst1+ src?", events=dict.fromkeys(("a2a3", "a5"), Events(BOTH))),
     *records("TINSERT", "dst! src", events={"a5": Events(BOTH)}),
-    *records("TINTERLEAVE", "dst1+ dst0+ src1 src0"),
-    *records("TDEINTERLEAVE", "dst1+ dst0+ src", "dst1+ dst0+ src1 src0"),
-    *records("THISTOGRAM", "dst! src idx?"),
+    brought(NEWEST, "TInterleave", "dst1+ dst0+ src1 src0", families=("a5", "cpu")),
+    brought(NEWEST, "TDeInterleave", "dst1+ dst0+ src", "dst1+ dst0+ src1 src0", families=("a5", "cpu")),
+    brought(PINNED, "THistogram", "dst! src idx?", families=("a5", "cpu")),
 )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ptogen.ops.attributes import Attribute, Call, Value
 from ptogen.ops.effects import Access, Effects
+from ptogen.ops.notes import Since
 from ptogen.ops.sizing import Role
 from ptogen.platforms import Pipe
 from ptogen.tiles import TileType
@@ -142,6 +143,7 @@ class Record:
         instruction: the ISA's name, such as ``TSORT32``.
         forms: the ways to call it, told apart by their slots; none for an instruction that touches no tile.
         attributes: what it takes besides tiles.
+        since: what not all headers have of it.
         cancels: whether one source taken twice gives zeros of integers, whatever stands there.
         member: whether it is a member function of its tile.
         places: whether it gives its first argument an address.
@@ -151,6 +153,7 @@ class Record:
     instruction: str
     forms: tuple[Form, ...] = field(default=(), kw_only=True)
     attributes: tuple[Attribute, ...] = field(default=(), kw_only=True)
+    since: tuple[Since, ...] = field(default=(), kw_only=True)
     cancels: bool = field(default=False, kw_only=True)
     member: bool = field(default=False, kw_only=True)
     places: bool = field(default=False, kw_only=True)
@@ -225,12 +228,42 @@ def forms(*texts: str, events: Mapping[str, Events] | None = None) -> tuple[Form
     return tuple(Form(slots(text), events=events or {}) for text in texts)
 
 
+V_S: Flag = (Pipe.V, Pipe.S, 0)
+S_V: Flag = (Pipe.S, Pipe.V, 0)
+BOTH = (V_S, S_V)
+"""The vector and the scalar unit wait for one another."""
+
+PINNED, NEWEST = "pinned", "3186c38"
+"""Snapshots of pto-isa; what older ones than the pinned have is not listed."""
+
+NPUS = ("a2a3", "a5")
+ALL = (*NPUS, "cpu")
+"""Families: those of the NPUs, and all."""
+
+
 def records(names: str, *texts: str, events: Mapping[str, Events] | None = None) -> tuple[Record, ...]:
     """Instructions that are called alike; see :func:`forms`."""
     return tuple(Record(name, forms=forms(*texts, events=events)) for name in names.split())
 
 
-V_S: Flag = (Pipe.V, Pipe.S, 0)
-S_V: Flag = (Pipe.S, Pipe.V, 0)
-BOTH = (V_S, S_V)
-"""The vector and the scalar unit wait for one another."""
+def brought(snapshot: str, file: str, *texts: str, families: Iterable[str] = ALL) -> Record:
+    """An instruction that a snapshot brings to some families; its name is that of the file, in capitals."""
+    name = file.upper()
+    return Record(name, forms=forms(*texts), since=since(name, file, dict.fromkeys(families, snapshot)))
+
+
+def since(name: str, file: str, snapshots: Mapping[str, str]) -> tuple[Since, ...]:
+    """Which snapshot brings an instruction to each family.
+
+    NPUs have it in ``pto/npu/<family>/<file>.hpp``; the simulator's headers define its ``_IMPL`` somewhere.
+    """
+    return tuple(
+        Since(f"{name} on {family}", snapshot, probe=_using(f"{name}_IMPL"))
+        if family == "cpu"
+        else Since(f"{name} on {family}", snapshot, f"pto/npu/{family}/{file}.hpp", _using(name))
+        for family, snapshot in snapshots.items()
+    )
+
+
+def _using(name: str) -> str:
+    return f"[] {{ using pto::{name}; return true; }}()"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptogen.ops.record import BOTH, Events, records
+from ptogen.ops.record import ALL, BOTH, NEWEST, PINNED, Events, Record, brought, forms, records, since
 
 SOME = {"a2a3": Events(BOTH)}
 """Flags of some paths (a2a3/TRowReduceOps.hpp, TRowProd.hpp, TRowReduceIdxOps.hpp)."""
@@ -12,7 +12,11 @@ ARG = ("dst+ src tmp~", "dstVal+ dstIdx+ src tmp~")
 RECORDS = (
     *records("TROWSUM TROWMAX TROWMIN TROWPROD", "dst+ src tmp~", events=SOME),
     *records("TROWARGMAX TROWARGMIN", *ARG, events=SOME),
-    *records("TCOLARGMAX TCOLARGMIN", *ARG),
+    *(
+        Record(name, forms=forms(*ARG), since=since(name, "TColReduceIdx", dict.fromkeys(ALL, PINNED)))
+        for name in ("TCOLARGMAX", "TCOLARGMIN")
+    ),
     *records("TCOLSUM", "dst+ src", "dst+ src tmp~"),
-    *records("TCOLMAX TCOLMIN TCOLPROD TPAIRREDUCESUM", "dst+ src"),
+    *records("TCOLMAX TCOLMIN TCOLPROD", "dst+ src"),
+    brought(NEWEST, "TPairReduceSum", "dst+ src"),
 )

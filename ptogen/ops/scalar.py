@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from ptogen.ops.record import BOTH, V_S, Events, records
+from ptogen.ops.elementwise import POWER
+from ptogen.ops.record import BOTH, PINNED, V_S, Events, Record, brought, forms, records, since
 
 RECORDS = (
     *records("TADDS TSUBS TMULS TMAXS TMINS TANDS TORS TSHLS TSHRS TLRELU TFMODS", "dst+ src"),
     *records("TDIVS", "dst+ src", events={"a2a3": Events(BOTH), "a5": Events((V_S,))}),
     *records("TREMS TXORS", "dst+ src tmp~"),
-    *records("TPOWS", "dst+ src tmp~", events={"a2a3": Events(BOTH, sure=True)}),
-    *records("TAXPY", "dst= src"),
+    Record(
+        "TPOWS",
+        forms=forms("dst+ src tmp~", events={"a2a3": Events(BOTH, sure=True)}),
+        since=since("TPOWS", "TPow", POWER),
+    ),
+    brought(PINNED, "TAxpy", "dst= src"),
 )

@@ -97,7 +97,7 @@ class Recording:
 def names(include: Path) -> list[str]:
     """The instructions that ``pto_instr.hpp`` of the headers at hand declares."""
     text = (include / "pto" / "common" / "pto_instr.hpp").read_text(encoding="utf-8", errors="replace")
-    return sorted(set(re.findall(r"PTO_INST\s+[^;{(]*?\b([A-Z][A-Z0-9_]+)\s*\(", text)))
+    return sorted(set(re.findall(r"PTO_(?:INST|INTERNAL\s+RecordEvent)\s+[^;{(]*?\b([A-Z][A-Z0-9_]+)\s*\(", text)))
 
 
 def checkout_of(place: Path) -> Path | None:
@@ -142,7 +142,9 @@ def prepare(headers: Headers, compiler: Compiler, computed: bool, npu: bool, pro
         *compile.include_options(compiler, headers.include, ("recorder", "simulator")),
     ]
     # The options are in the key with the folders of the headers, whose paths a precompiled header holds.
-    key = cache.digest(*compiler.command, compiler.version, headers.digest, compile.overlay_digest(), HEADER, *options)
+    found = names(headers.include)
+    own_texts = (HEADER, *found, *options)
+    key = cache.digest(*compiler.command, compiler.version, headers.digest, compile.overlay_digest(), *own_texts)
     folder = cache.root() / "recorders" / key
     options = [f"-I{folder}", *options]
     with cache.locked(folder):
@@ -150,7 +152,6 @@ def prepare(headers: Headers, compiler: Compiler, computed: bool, npu: bool, pro
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             progress(f"compiling the recording layer once{'' if computed else ', without the simulator'}")
-            found = names(headers.include)
             wraps = [
                 f"PTOGEN_{MACROS.get(name, 'INSTRUCTION')}({name}, {name}_upstream)\n"
                 for name in found

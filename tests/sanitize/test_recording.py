@@ -128,3 +128,15 @@ def test_flags_of_an_instruction_are_of_its_pipes():
     run, _ = read(op("TTRANS", tile(0, lay=FRACTAL_Z_3D, box=1), tile(0x100, box=1), tile(0x200)))
     assert [event.flag for event in run.events if event.flag] == [(Pipe.MTE3, Pipe.V, 0)] * 2
     assert [event.pipe for event in run.events] == [Pipe.V, Pipe.MTE3, Pipe.V]
+
+
+@pytest.mark.parametrize(("name", "dtype", "expected"), [("TSUB", "int32", []), ("TSUB", "float32", ["PTG431"])])
+def test_a_source_less_itself_is_zero_whatever_it_is(name, dtype, expected):
+    """Of integers: NaN - NaN is NaN."""
+    flags = [put(V, MTE3), take(V, MTE3)]
+    assert codes(op(name, tile(0, dtype=dtype), *[tile(0x100, dtype=dtype)] * 2), *flags, store(0)) == expected
+
+
+def test_scratch_is_what_the_slot_says_whatever_it_is_called():
+    run, _ = read(op("MGATHER", tile(0), gm(), tile(0x100), tile(0x200)))
+    assert run.events[0].scratch == ("scratch",)
