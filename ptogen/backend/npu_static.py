@@ -350,11 +350,7 @@ def _program(job: Job) -> str:
     lines += [f"#include <{header}>" for header in dict.fromkeys(name for op in used for name in op.costmodel_headers)]
     lines += [host_kernel.for_cost_model(kernel, str(job.kernel)), '#line 1 "cycles"']
     lines += ["int main(int count, char** words)", "{", "    ptogen::Cycles cycles(count, words);"]
-    # Cases that differ in their data alone share a kernel; trees of older versions have one a case.
-    called = [str(facts.get("kernel", facts["name"])) for facts in job.manifest.cases]
-    lines += [
-        f'    cycles.Case("{case}", Launch_{kernel});' for case, kernel in zip(job.everything, called, strict=True)
-    ]
+    lines += [f'    cycles.Case("{case}", LaunchCase);' for case in job.everything]
     return "\n".join([*lines, "}", ""])
 
 

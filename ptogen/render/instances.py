@@ -30,6 +30,8 @@ class Slot:
     @property
     def kind(self) -> str:
         """Slots of different kinds never share a parameter, whatever their values."""
+        if self.axis == "Pitch":
+            return "Cols"
         return next((kind for kind in ("Rows", "Cols") if self.axis.endswith(kind)), self.axis)
 
 

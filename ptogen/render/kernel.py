@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ptogen.ops.attributes import Value
 from ptogen.plan.model import (
     ZERO,
+    Affine,
     Barrier,
     GmWindow,
     Instruction,
@@ -22,82 +23,88 @@ from ptogen.plan.model import (
     Visitor,
     WaitFlag,
     Window,
+    walk,
 )
 from ptogen.render.environment import environment
+from ptogen.render.instances import TYPE, Family, Sheet, called, families
 from ptogen.tiles import Layout, TileType
 
-COMMENT = 116
-"""Letters of a line of a comment."""
+PARTS = "\x03"
+"""Parts the text of a sheet: parameters of the kernel, tensors and arguments of its launch, statements."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Kernel:
-    """A kernel function and the cases that call it: they differ in their data alone, which it gets when it runs.
+    """A kernel function, a template where its cases differ in numbers and types.
 
     Attributes:
-        plan: of the first of the cases, whose name it bears.
+        name: behind ``Run`` and ``Launch``.
+        template: its template parameters; empty where it is none.
+        types: those of them that are types, as the launcher names them.
         parameters, body: its text.
-        cases: names of the cases.
+        tensors, arguments: the launcher's statements that name the tensors, and what it passes.
+        comment: how much of UB its cases use.
+        launch: what stands between name and arguments where it is launched: the simulator's kernels are called.
+        cases: name, and what launches it, of each of its cases.
     """
 
-    plan: KernelPlan
+    name: str
+    template: str
+    types: tuple[str, ...]
     parameters: str
+    tensors: str
+    arguments: str
     body: str
-    cases: list[str]
+    comment: str
+    launch: str
+    cases: tuple[tuple[str, str], ...]
 
     @property
-    def name(self) -> str:
-        return self.plan.case
+    def pack(self) -> str:
+        """Template parameters of its launcher, which hands all numbers on."""
+        return ", ".join([*(f"typename {name}" for name in self.types), "int... kNumbers"])
 
     @property
-    def memories(self) -> str:
-        """Parameters of its launcher, before the stream."""
-        return "".join(f"void* {tensor.name}, " for tensor in self.plan.tensors)
-
-    @property
-    def names(self) -> str:
-        """The condition that the running case is one of its own."""
-        return " || ".join(f'name == "{case}"' for case in self.cases)
-
-    @property
-    def places(self) -> str:
-        """The tensors, before the stream."""
-        return "".join(f"gm[{place}], " for place in range(len(self.plan.tensors)))
-
-    @property
-    def arguments(self) -> str:
-        """What its launcher calls it with."""
-        return ", ".join(f"static_cast<{tensor.dtype.ctype}*>({tensor.name})" for tensor in self.plan.tensors)
-
-    @property
-    def comment(self) -> list[str]:
-        """Which cases it serves and how it uses UB."""
-        plan = self.plan
-        lines = [f"{plan.case}: UB {plan.used_bytes:,} of {plan.ub_bytes:,} B"]
-        if plan.mode == "manual":
-            lines.append(", ".join(f"{tile.name} [{tile.offset:#x}, {tile.end:#x})" for tile in plan.tiles))
-        else:
-            lines.append(", ".join(f"{tile.name} {tile.bytes:,} B" for tile in plan.tiles))
-        if len(self.cases) > 1:
-            lines += textwrap.wrap(f"Also for {', '.join(self.cases[1:])}.", COMMENT, break_on_hyphens=False)
-        return lines
+    def handed_on(self) -> str:
+        """What the launcher calls it with."""
+        return f"<{', '.join([*self.types, 'kNumbers...'])}>" if self.template else ""
 
 
 def kernels(plans: Sequence[KernelPlan]) -> list[Kernel]:
-    """The functions that the cases need: one for all whose statements and parameters are the same."""
-    found: dict[tuple[str, str], Kernel] = {}
-    for plan in plans:
-        parameters = ", ".join(f"__gm__ {tensor.dtype.ctype}* {tensor.name}" for tensor in plan.tensors)
-        text = parameters, _body(_Shared(plan))
-        found.setdefault(text, Kernel(plan, *text, [])).cases.append(plan.case)
-    return list(found.values())
+    """The functions that the cases need: one for all whose programs have the same steps."""
+    found = families([_sheet(_Shared(plan)) for plan in plans])
+    return [_kernel(family, plans, number if len(found) > 1 else 0) for number, family in enumerate(found, 1)]
+
+
+def _kernel(family: Family, plans: Sequence[KernelPlan], number: int) -> Kernel:
+    own = [plans[member] for member in family.members]
+    name = f"{own[0].name.upper()}{f'_{number}' if number else ''}"
+    # Types first: the launcher takes the numbers as a pack.
+    order = sorted(range(len(family.parameters)), key=lambda place: family.parameters[place].axis != TYPE)
+    differing = [family.parameters[place] for place in order]
+    types = tuple(called(parameter) for parameter in differing if parameter.axis == TYPE)
+    numbers = [f"int {called(parameter)}" for parameter in differing if parameter.axis != TYPE]
+    cases = []
+    for place, plan in enumerate(own):
+        values = family.arguments(place)
+        arguments = ", ".join(values[at] for at in order)
+        cases.append((plan.case, f"Launch{name}{f'<{arguments}>' if arguments else ''}"))
+    used = max(plan.used_bytes for plan in own)
+    comment = f"UB: {'at most ' if len(own) > 1 else ''}{used:,} of {own[0].ub_bytes:,} B."
+    launch = "" if own[0].platform == "cpu" else "<<<1, nullptr, stream>>>"
+    template = ", ".join([*(f"typename {name}" for name in types), *numbers])
+    parameters, tensors, arguments, body = family.text().split(PARTS)
+    return Kernel(name, template, types, parameters, tensors, arguments, body, comment, launch, tuple(cases))
 
 
 def kernel_cpp(kernels: Sequence[Kernel], banner: str) -> str:
-    """The text of ``<name>_kernel.cpp``, before layout. The simulator's kernels are called, an NPU's are launched."""
-    launch = "" if kernels[0].plan.platform == "cpu" else "<<<1, nullptr, stream>>>"
+    """The text of ``<name>_kernel.cpp``, before layout."""
     template = environment().get_template("st/kernel.cpp.j2")
-    return template.render(banner=banner.splitlines(), launch=launch, kernels=kernels)
+    return template.render(
+        banner=banner.splitlines(),
+        kernels=kernels,
+        uses={name: any(f"{name}<" in kernel.body for kernel in kernels) for name in ("GmCols", "UbTileCols")},
+    )
 
 
 class _Shared:
@@ -118,8 +125,30 @@ class _Shared:
 
 
 @lru_cache(2_048)
-def _body(shared: _Shared) -> str:
-    return "\n".join(_Body(shared.plan).lines)
+def _sheet(shared: _Shared) -> Sheet:
+    body = _Body(shared.plan)
+    tensors = [(tensor.name, body.sheet.slot(tensor.name, TYPE, tensor.dtype.ctype)) for tensor in shared.plan.tensors]
+    parameters = ", ".join(f"__gm__ {kind}* {name}" for name, kind in tensors)
+    # Named, so that a recording knows them by their names.
+    named = [f"auto* {name} = static_cast<{kind}*>(gm[{place}]);" for place, (name, kind) in enumerate(tensors)]
+    arguments = ", ".join(name for name, _ in tensors)
+    body.sheet.text = PARTS.join([parameters, "\n".join(named), arguments, "\n".join(body.lines)])
+    return body.sheet
+
+
+class _Int(int):
+    """A number of an instruction, which is a place of the sheet where it is written."""
+
+    def __new__(cls, sheet: Sheet, owner: str, axis: str, value: int) -> _Int:
+        self = super().__new__(cls, value)
+        self.slot = sheet, owner, axis
+        return self
+
+    slot: tuple[Sheet, str, str]
+
+    def __str__(self) -> str:
+        sheet, owner, axis = self.slot
+        return sheet.slot(owner, axis, int(self))
 
 
 class _Body(Visitor[None]):
@@ -127,6 +156,7 @@ class _Body(Visitor[None]):
 
     def __init__(self, plan: KernelPlan) -> None:
         self.plan = plan
+        self.sheet = Sheet()
         self.windows: dict[Window, str] = {}
         """Names of the parts of tiles that are declared where the statements stand."""
         self.lines: list[str] = []
@@ -136,11 +166,20 @@ class _Body(Visitor[None]):
             if isinstance(step, (Load, Store)) and self._is_whole(step.window):
                 self.declared.add((step.gm, step.window))
                 self._global(f"{step.window.tile}Global", step)
-        for tile in plan.tiles:
-            self.lines.append(f"{self._type(tile)} {tile.name}Tile{self._valid(tile)};")
+        whole = [tile for tile in plan.tiles if tile.name in self._whole_tiles()]
+        for tile in whole:
+            self.lines.append(f"{self._type(tile.name, tile)} {tile.name}Tile{self._valid(tile.name, tile)};")
         if plan.mode == "manual":
-            self.lines += [f"TASSIGN({tile.name}Tile, {tile.offset:#x});" for tile in plan.tiles]
+            for tile in whole:
+                address = self.sheet.slot(tile.name, "Addr", f"{tile.offset:#x}")
+                self.lines.append(f"TASSIGN({tile.name}Tile, {address});")
         self._steps(plan.program)
+
+    def _whole_tiles(self) -> set[str]:
+        """Those that some step uses as they are; of the others parts are declared alone."""
+        steps = [step for step in walk(self.plan.program) if isinstance(step, (Load, Store, Instruction))]
+        windows = (window for step in steps for _, window in step.args)
+        return {window.tile for window in windows if self._is_whole(window)}
 
     def _is_whole(self, window: Window) -> bool:
         tile = self.plan.tile(window.tile)
@@ -149,19 +188,41 @@ class _Body(Visitor[None]):
     def _global(self, name: str, step: Load | Store) -> None:
         """Declares the region of a tensor that a step moves."""
         tensor, gm = self.plan.tensor(step.gm.tensor), step.gm
+        by_columns = tensor.layout is Layout.COL_MAJOR
+        sizes = [("Rows", gm.rows), ("Cols", gm.cols), ("Pitch", tensor.strides[1 if by_columns else 0])]
+        kind = self._spelt("GmCols" if by_columns else "Gm", tensor.name, tensor.dtype.ctype, sizes)
         start = gm.offset(tensor)
-        origin = tensor.name if start == ZERO else f"{tensor.name} + {start}"
-        kind, pitch = ("GmCols", tensor.strides[1]) if tensor.layout is Layout.COL_MAJOR else ("Gm", tensor.strides[0])
-        self.lines.append(f"{kind}<{tensor.dtype.ctype}, {gm.rows}, {gm.cols}, {pitch}> {name}({origin});")
+        origin = tensor.name if start == ZERO else f"{tensor.name} + {self._affine(tensor.name, 'Start', start)}"
+        self.lines.append(f"{kind} {name}({origin});")
 
-    def _type(self, tile: TileType) -> str:
-        valid = "-1, -1" if tile.empty else f"{tile.valid_rows}, {tile.valid_cols}"
-        kind = "UbTileCols" if tile.layout is Layout.COL_MAJOR else "UbTile"
-        return f"{kind}<{tile.dtype.ctype}, {tile.rows}, {tile.cols}, {valid}>"
+    def _spelt(self, alias: str, owner: str, ctype: str, sizes: Sequence[tuple[str, int]], more: str = "") -> str:
+        """A type of the file's own aliases."""
+        slots = [self.sheet.slot(owner, TYPE, ctype), *(self.sheet.slot(owner, axis, size) for axis, size in sizes)]
+        return f"{alias}<{', '.join(slots)}{more}>"
 
-    def _valid(self, tile: TileType) -> str:
+    def _affine(self, owner: str, axis: str, value: Affine, spell: str = "") -> str:
+        """A sum that leaves out what is nothing."""
+        parts = [
+            f"{variable} * {self.sheet.slot(owner, f'{variable.capitalize()}Step', factor)}"
+            for variable, factor in value.terms
+        ]
+        if value.const or not parts or spell:
+            parts.insert(0, self.sheet.slot(owner, axis, f"{value.const:{spell}}"))
+        return " + ".join(parts)
+
+    def _type(self, owner: str, tile: TileType) -> str:
+        sizes = [("TileRows", tile.rows), ("TileCols", tile.cols)]
+        if not tile.empty:
+            sizes += [("ValidRows", tile.valid_rows), ("ValidCols", tile.valid_cols)]
+        alias = "UbTileCols" if tile.layout is Layout.COL_MAJOR else "UbTile"
+        return self._spelt(alias, owner, tile.dtype.ctype, sizes, ", -1, -1" if tile.empty else "")
+
+    def _valid(self, owner: str, tile: TileType) -> str:
         """A tile's constructor arguments: a valid region that is empty cannot be part of its type (pto_tile.hpp)."""
-        return f"({tile.valid_rows}, {tile.valid_cols})" if tile.empty else ""
+        if not tile.empty:
+            return ""
+        rows = self.sheet.slot(owner, "ValidRows", tile.valid_rows)
+        return f"({rows}, {self.sheet.slot(owner, 'ValidCols', tile.valid_cols)})"
 
     def _steps(self, program: Program) -> None:
         guarded = False
@@ -177,7 +238,8 @@ class _Body(Visitor[None]):
             self.lines.append("#endif")
 
     def loop(self, step: Loop) -> None:
-        self.lines.append(f"for (int {step.variable} = 0; {step.variable} < {step.count}; ++{step.variable}) {{")
+        count = self.sheet.slot(step.variable, "Turns", step.count)
+        self.lines.append(f"for (int {step.variable} = 0; {step.variable} < {count}; ++{step.variable}) {{")
         outer, self.windows = self.windows, dict(self.windows)
         self._steps(step.body)
         self.windows = outer
@@ -212,8 +274,12 @@ class _Body(Visitor[None]):
 
     def instruction(self, step: Instruction) -> None:
         tiles = {operand: self._operand(window) for operand, window in step.args}
-        types = {operand: self._type(window) for operand, window in step.args}
-        self.lines += step.op.cpp(tiles, types, dict(step.attributes))
+        types = {operand: self._type(window.tile, window) for operand, window in step.args}
+        attributes: dict[str, Value] = {
+            name: _Int(self.sheet, "", _camel(name), value) if type(value) is int else value
+            for name, value in step.attributes
+        }
+        self.lines += step.op.cpp(tiles, types, attributes)
 
     def _operand(self, window: Window) -> str:
         """The tile, or a tile of the window's shape at the window's address."""
@@ -224,8 +290,11 @@ class _Body(Visitor[None]):
             return self.windows[window]
         number = sum(part.tile == window.tile for part in self.windows)
         name = self.windows[window] = f"{tile.name}Part{number}"
-        address = window.address(tile)
-        terms = "".join(f" + {variable} * {factor}" for variable, factor in address.terms)
-        self.lines.append(f"{self._type(window)} {name}{self._valid(window)};")
-        self.lines.append(f"TASSIGN({name}, {address.const:#x}{terms});")
+        address = self._affine(name, "Addr", window.address(tile), "#x")
+        self.lines.append(f"{self._type(name, window)} {name}{self._valid(name, window)};")
+        self.lines.append(f"TASSIGN({name}, {address});")
         return name
+
+
+def _camel(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))

@@ -9,7 +9,7 @@ from ptogen.render.cpp import format_cpp
 from ptogen.render.environment import environment
 from ptogen.render.facts import banner, content_digest, facts
 from ptogen.render.host import gen_data, harness, main_cpp
-from ptogen.render.kernel import Kernel, kernel_cpp, kernels
+from ptogen.render.kernel import kernel_cpp, kernels
 from ptogen.render.suite import RenderedSuite
 from ptogen.spec.model import Suite
 
@@ -33,15 +33,14 @@ def render_all(
     tops = [banner(suite, license_header, digest) for (suite, _), digest in zip(planned, digests, strict=True)]
     cpp: dict[tuple[int, str], str] = {}
     shared = harness(license_header)
-    functions = [kernels(plans) for suite, plans in planned]
     for number, ((suite, plans), top) in enumerate(zip(planned, tops, strict=True)):
-        cpp[number, f"{suite.name}_kernel.cpp"] = kernel_cpp(functions[number], top)
+        cpp[number, f"{suite.name}_kernel.cpp"] = kernel_cpp(kernels(plans), top)
         cpp[number, "main.cpp"] = main_cpp(suite, plans, top, shared[0].rpartition("/")[2])
     laid_out: list[dict[str, str]] = [{} for _ in planned]
     for (number, name), text in format_cpp(cpp).items():
         laid_out[number][name] = text
     return [
-        _rendered(suite, plans, functions[number], digests[number], tops[number], laid_out[number], dict([shared]))
+        _rendered(suite, plans, digests[number], tops[number], laid_out[number], dict([shared]))
         for number, (suite, plans) in enumerate(planned)
     ]
 
@@ -49,7 +48,6 @@ def render_all(
 def _rendered(
     suite: Suite,
     plans: Sequence[KernelPlan],
-    functions: Sequence[Kernel],
     digest: str,
     top: str,
     cpp: dict[str, str],
@@ -62,8 +60,5 @@ def _rendered(
         **cpp,
     }
     paths = {f"{suite.directory}/{name}": text for name, text in sorted(files.items())}
-    meta = facts(suite, "st", digest)
-    called = {case: kernel.name for kernel in functions for case in kernel.cases}
-    for case in meta["cases"]:
-        case["kernel"] = called[case["name"]]
-    return RenderedSuite(f"{suite.platform.name}-{suite.name}", suite.directory, paths, meta, shared)
+    key = f"{suite.platform.name}-{suite.name}"
+    return RenderedSuite(key, suite.directory, paths, facts(suite, "st", digest), shared)

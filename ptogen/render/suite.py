@@ -21,7 +21,7 @@ class RenderedSuite:
             ``templates`` (SHA-256 of the suite's own content and of the templates), ``target`` where it is not ``st``,
             and ``cases``, a list of ``{"name", "fields", "defects", "requires"}`` where ``fields`` are the case's spec
             fields, ``defects`` the ids of the simulator defects that the case meets and ``requires`` what it needs of a
-            host compiler beyond C++20. Those of an ST have ``kernel``, too: they call ``Launch_<kernel>``.
+            host compiler beyond C++20.
         shared: text by path of the files that it needs and other suites may need as well; each path is that of
             :func:`shared_file`.
     """

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 FILE = "the calls"
 """What the compiler calls the text of the calls; call number n stands in line n."""
 
+LAUNCH_CASE = "LaunchCase"
+"""The function of a rendered kernel file that takes a case's name and its tensors (``templates/st/kernel.cpp.j2``)."""
+
 MOST_BYTES = 1 << 30
 """Most bytes of a tensor."""
 
@@ -189,7 +192,7 @@ def _dtype(name: str, word: str) -> Dtype:
 
 
 def of_suite(suite: Suite, folder: Path) -> tuple[Call, ...]:
-    """The calls that a rendered host program makes, ``Launch_<case>`` with the tensors and input data of each case.
+    """The calls that a rendered host program makes: ``LaunchCase`` with the tensors and input data of each case.
 
     Args:
         suite: of a spec.
@@ -208,7 +211,7 @@ def of_suite(suite: Suite, folder: Path) -> tuple[Call, ...]:
                 data = folder / f"{case.name}.{tensor.name}.bin"
                 data.write_bytes(arrays[tensor.name].tobytes())
             arguments.append(TensorArgument(tensor.dtype, (tensor.rows, tensor.cols), tensor.name, data))
-        calls.append(Call(f"Launch_{case.name}", tuple(arguments), suite.test_suite, str(case.name)))
+        calls.append(Call(LAUNCH_CASE, tuple(arguments), suite.test_suite, str(case.name)))
     return tuple(calls)
 
 
@@ -309,6 +312,14 @@ def source(calls: Sequence[Call], text: str) -> str:
             f", ::ptogen::Tensor<{one.dtype.ctype}>" if isinstance(one, TensorArgument) else f", {one.type}"
             for one in call.arguments
         )
+        if call.function == LAUNCH_CASE:
+            lines.append(
+                f'#line {number} "{FILE}"\n'
+                f"TEST({call.suite}, {call.case}) {{ ::ptogen::Drive({label}, [](auto... ptogen_arguments) {{ "
+                f"void* const ptogen_gm[] = {{static_cast<void*>(ptogen_arguments)...}}; "
+                f'{LAUNCH_CASE}("{call.case}", ptogen_gm, nullptr); }}{given}); }}\n'
+            )
+            continue
         # Inside of a TEST, names of testing::Test would hide those of the kernel.
         lines.append(
             f'#line {number} "{FILE}"\n'

@@ -88,4 +88,4 @@ def test_the_installed_wheel_renders_from_an_empty_directory(built: Path, tmp_pa
         for root in (empty / "generated", tmp_path / "source")
     ]
     assert trees[0] == trees[1]
-    assert len(trees[0]) == 10
+    assert len(trees[0]) == 2 * 5 + 1 + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from ptogen.check import check_suite
 from ptogen.plan.suite import plan_suite
 from ptogen.platforms import PLATFORMS
 from ptogen.render.cpp import format_cpp
+from ptogen.render.instances import TYPE, Sheet, families
 from ptogen.render.st import render
 from ptogen.render.suite import RenderedSuite
 from ptogen.spec.load import load_text
@@ -54,31 +56,72 @@ def test_a_name_is_written_once_and_used_everywhere():
     texts = {path.rsplit("/", 1)[1]: text for path, text in suite.files.items()}
     assert "TEST_F(TSORT32Test, one_row)" in texts["main.cpp"]
     assert '"TSORT32Test.one_row"' in texts["gen_data.py"]
-    assert "void Launch_one_row(" in texts["tsort32_kernel.cpp"]
+    assert 'launch("one_row", LaunchTSORT32' in texts["tsort32_kernel.cpp"]
 
 
-def test_cases_that_differ_in_their_data_alone_share_a_kernel():
-    suite = rendered(
-        "a2a3",
-        cases="""
+def launchers(text: str) -> dict[str, str]:
+    """What launches each case."""
+    return dict(re.findall(r'\blaunch\(\s*"(\w+)",\s*(Launch[^;]*)\);', text))
+
+
+def test_cases_whose_programs_have_the_same_steps_are_instances_of_one_template():
+    text = kernel(
+        rendered(
+            "a2a3",
+            cases="""
   - {dtype: float32, rows: 2, cols: 13, name: first}
-  - {dtype: float32, rows: 3, cols: 13, name: taller}
+  - {dtype: float16, rows: 3, cols: 13, name: halves}
   - {dtype: float32, rows: 2, cols: 13, name: second, data: ties}
-  - {dtype: float32, rows: 2, cols: 13, name: third, seed: 7}
+  - {dtype: float32, rows: 2, cols: 64, name: aligned}
   - {dtype: float32, rows: 2, cols: 13, name: narrower, valid: [2, 12]}
 """,
+        )
     )
-    texts = {path.rsplit("/", 1)[1]: text for path, text in suite.files.items()}
-    assert [line for line in texts["tsort32_kernel.cpp"].splitlines() if line.startswith("void Launch_")] == [
-        f"void Launch_{kernel}(void* dst, void* src, void* idx, void* stream)"
-        for kernel in ("first", "taller", "narrower")
-    ]
-    assert texts["tsort32_kernel.cpp"].count("AICORE void Run_") == 3
-    assert "// Also for second, third.\n" in texts["tsort32_kernel.cpp"]
-    assert {case["name"]: case["kernel"] for case in suite.meta["cases"]} == {
-        "first": "first", "taller": "taller", "second": "first", "third": "first", "narrower": "narrower",
-    }  # fmt: skip
-    assert 'if (name == "first" || name == "second" || name == "third") {\n' in texts["tsort32_kernel.cpp"]
+    assert re.findall(r"AICORE void (\w+)", text) == ["RunTSORT32_1", "RunTSORT32_2"]
+    parameters = (
+        "typename T, int kRows, int kCols, int kDstCols, int kDstPitch, int kDstTileCols, int kDstAddr, int kTmpAddr"
+    )
+    assert f"template <{parameters}>" in " ".join(text.split()).replace("< ", "<")
+    assert launchers(text) == {
+        "first": "LaunchTSORT32_1<float, 2, 13, 26, 26, 64, 0x200, 0x400>",
+        "halves": "LaunchTSORT32_1<half, 3, 13, 52, 52, 128, 0x300, 0x600>",
+        "second": "LaunchTSORT32_1<float, 2, 13, 26, 26, 64, 0x200, 0x400>",
+        "aligned": "LaunchTSORT32_2",
+        "narrower": "LaunchTSORT32_1<float, 2, 12, 24, 26, 64, 0x200, 0x400>",
+    }
+    assert "UbTile<float, 2, 64, 2, 64> srcTile;" in text  # nothing of a single case is a parameter
+    assert "UbTile<T, kRows, 32, kRows, kCols> srcTile;" in text  # nor what all cases share
+
+
+def test_values_that_differ_in_what_they_count_never_share_a_parameter():
+    """Rows and columns that are equal in every case are two parameters, and a type is none with a number."""
+    one, other = Sheet(), Sheet()
+    for sheet, rows, cols, kind in ((one, 4, 4, "half"), (other, 8, 8, "float")):
+        words = [sheet.slot("src", TYPE, kind), sheet.slot("src", "Rows", rows), sheet.slot("src", "Cols", cols)]
+        words += [sheet.slot("dst", "Rows", rows), sheet.slot("dst", "TileCols", 32), sheet.slot("dst", "Addr", rows)]
+        sheet.text = " ".join(words)
+    (family,) = families([one, other])
+    assert family.text() == "T kRows kSrcCols kRows 32 kDstAddr"
+    assert [family.arguments(place) for place in (0, 1)] == [["half", "4", "4", "4"], ["float", "8", "8", "8"]]
+    other.text += " "
+    assert [found.members for found in families([one, other])] == [(0,), (1,)]
+
+
+def test_attributes_that_are_numbers_are_parameters_and_others_are_not():
+    cases = "".join(
+        f"  - {{dtype: float32, variant: single, cols: {cols}, block_len: {block}}}\n"
+        for cols, block in ((256, 64), (512, 128))
+    )
+    cases += "".join(
+        f"  - {{dtype: float32, variant: multi, lists: [4, 8], exhausted: {word}}}\n" for word in ("true", "false")
+    )
+    (suite,) = load_text(f"op: tmrgsort\nplatform: a2a3\ncases:\n{cases}", "spec.yaml")
+    text = kernel(render(suite, plan_suite(suite)))
+    assert "TMRGSORT(dstTile, srcTile, kBlockLen);" in text
+    assert list(launchers(text).values())[:2] == [
+        "LaunchTMRGSORT_1<256, 0x400, 64>", "LaunchTMRGSORT_1<512, 0x800, 128>",
+    ]  # fmt: skip
+    assert len(set(launchers(text).values())) == 4
 
 
 def test_manual_kernels_guard_their_flags_and_auto_kernels_have_none():

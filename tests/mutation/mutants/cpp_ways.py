@@ -19,14 +19,12 @@ STORE = re.compile(r"\bTSTORE\((\w+), (\w+)\);")
 INSTRUCTION = re.compile(r"\b(?:TSORT32|TMRGSORT|TPART\w+)\b[^;]*;")
 ELEMENT = re.compile(r"\b\w+\.SetValue\([^;]*\);")
 DATA = re.compile("|".join(one.pattern for one in (LOAD, STORE, INSTRUCTION)))
-ADDRESS = re.compile(r"\bTASSIGN\((\w+), 0x([0-9a-f]+)([^;]*)\);")
-STRIDE = re.compile(r"(?<=\+ )(\w+) \* (\d+)")
-TILE = re.compile(r"\bUbTile<(\w+), (\d+), (\d+), (\d+), (\d+)> (\w+);")
-TENSOR = re.compile(r"\bGm<(\w+), (\d+), (\d+), (\d+)> (\w+)\((\w+)((?: \+ \d+)?)\);")
-LOOP = re.compile(r"\bfor \(int (\w+) = 0; \1 < (\d+); \+\+\1\)")
-
-BYTES = {"int8_t": 1, "uint8_t": 1, "half": 2, "int16_t": 2, "uint16_t": 2, "int64_t": 8, "uint64_t": 8}
-"""Of the types that have not 4."""
+# A number is a literal, or a parameter of the template.
+ADDRESS = re.compile(r"\bTASSIGN\((\w+), (\w+)([^;]*)\);")
+STRIDE = re.compile(r"(?<=\+ )(\w+) \* (\w+)")
+TILE = re.compile(r"\bUbTile<(\w+), (\w+), (\w+), (\w+), (\w+)> (\w+);")
+TENSOR = re.compile(r"\bGm<(\w+), (\w+), (\w+), (\w+)> (\w+)\((\w+)((?: \+ [^;()]+)?)\);")
+LOOP = re.compile(r"\bfor \(int (\w+) = 0; \1 < (\w+); \+\+\1\)")
 
 PIPES = ("PIPE_MTE2", "PIPE_V", "PIPE_MTE3")
 
@@ -257,17 +255,17 @@ def two_steps_exchanged(text: str) -> Mutants:
 
 @way("a loop ends one turn early")
 def loop_a_turn_short(text: str) -> Mutants:
-    return _each(text, LOOP, lambda match: match[0].replace(f"< {match[2]}", f"< {int(match[2]) - 1}"))
+    return _each(text, LOOP, lambda match: match[0].replace(f"< {match[2]}", f"< {match[2]} - 1"))
 
 
 @way("a loop runs one turn too long")
 def loop_a_turn_long(text: str) -> Mutants:
-    return _each(text, LOOP, lambda match: match[0].replace(f"< {match[2]}", f"< {int(match[2]) + 1}"))
+    return _each(text, LOOP, lambda match: match[0].replace(f"< {match[2]}", f"< {match[2]} + 1"))
 
 
 @way("a tile moves by another stride from turn to turn")
 def stride_changed(text: str) -> Mutants:
-    yield from _each(text, STRIDE, lambda match: f"{match[1]} * {int(match[2]) * 2}")
+    yield from _each(text, STRIDE, lambda match: f"{match[1]} * {match[2]} * 2")
     yield from _each(text, STRIDE, lambda match: f"{match[1]} * 0")
 
 
@@ -280,36 +278,32 @@ def tmp_argument_dropped(text: str) -> Mutants:
 # Addresses.
 
 
-def _placed(match: re.Match[str], address: int) -> str:
-    return f"TASSIGN({match[1]}, {address:#x}{match[3]});"
-
-
-def _own(address: int, match: re.Match[str]) -> bool:
-    return address == int(match[2], 16)
+def _placed(match: re.Match[str], address: str) -> str:
+    return f"TASSIGN({match[1]}, {address}{match[3]});"
 
 
 @way("a tile lies on another one")
 def tile_on_another(text: str) -> Mutants:
-    addresses = list(dict.fromkeys(int(match[2], 16) for match in ADDRESS.finditer(text)))
+    addresses = list(dict.fromkeys(match[2] for match in ADDRESS.finditer(text)))
     for match in ADDRESS.finditer(text):
         for address in addresses:
-            if not _own(address, match):
-                yield f"{_at(text, match)} at {address:#x}", _with(text, match, _placed(match, address))
+            if address != match[2]:
+                yield f"{_at(text, match)} at {address}", _with(text, match, _placed(match, address))
 
 
 @way("a tile lies a block higher")
 def tile_moved_by_a_block(text: str) -> Mutants:
-    return _each(text, ADDRESS, lambda match: _placed(match, int(match[2], 16) + 32))
+    return _each(text, ADDRESS, lambda match: _placed(match, f"{match[2]} + 32"))
 
 
 @way("a tile is not aligned to 32 bytes")
 def tile_unaligned(text: str) -> Mutants:
-    return _each(text, ADDRESS, lambda match: _placed(match, int(match[2], 16) + 4))
+    return _each(text, ADDRESS, lambda match: _placed(match, f"{match[2]} + 4"))
 
 
 @way("a tile lies past the end of UB")
 def tile_past_the_end(text: str) -> Mutants:
-    return _each(text, ADDRESS, lambda match: _placed(match, 0x40000))
+    return _each(text, ADDRESS, lambda match: _placed(match, "0x40000"))
 
 
 @way("the addresses of two tiles are exchanged")
@@ -317,8 +311,8 @@ def two_addresses_exchanged(text: str) -> Mutants:
     found = list(ADDRESS.finditer(text))
     for one, two in zip(found, found[1:], strict=False):
         if one[2] != two[2]:
-            changed = _with(text, two, _placed(two, int(one[2], 16)))
-            yield f"{_at(text, one)} and {two[1]}", _with(changed, one, _placed(one, int(two[2], 16)))
+            changed = _with(text, two, _placed(two, one[2]))
+            yield f"{_at(text, one)} and {two[1]}", _with(changed, one, _placed(one, two[2]))
 
 
 @way("a tile has no address")
@@ -329,31 +323,38 @@ def address_dropped(text: str) -> Mutants:
 # Tiles and tensors: physical shapes, valid regions, places.
 
 
-def _tile(match: re.Match[str], rows: int = 0, cols: int = 0, valid_rows: int = 0, valid_cols: int = 0) -> str | None:
-    numbers = [int(match[at + 2]) + by for at, by in enumerate((rows, cols, valid_rows, valid_cols))]
-    if min(numbers) <= 0:
+def _changed(numbers: list[str], by: tuple[str, ...]) -> str | None:
+    """Numbers, some of them with something added; None where nothing would be left of one."""
+    if ("1", " - 1") in zip(numbers, by, strict=True):
         return None
-    return f"UbTile<{match[1]}, {', '.join(map(str, numbers))}> {match[6]};"
+    return ", ".join(f"{number}{what}" for number, what in zip(numbers, by, strict=True))
+
+
+def _tile(
+    match: re.Match[str], rows: str = "", cols: str = "", valid_rows: str = "", valid_cols: str = ""
+) -> str | None:
+    numbers = _changed([match[at] for at in range(2, 6)], (rows, cols, valid_rows, valid_cols))
+    return numbers and f"UbTile<{match[1]}, {numbers}> {match[6]};"
 
 
 @way("a tile has a block of columns less")
 def tile_a_block_shorter(text: str) -> Mutants:
-    return _each(text, TILE, lambda match: _tile(match, cols=-32 // BYTES.get(match[1], 4)))
+    return _each(text, TILE, lambda match: _tile(match, cols=f" - 32 / static_cast<int>(sizeof({match[1]}))"))
 
 
 @way("a tile has a row less")
 def tile_a_row_shorter(text: str) -> Mutants:
-    return _each(text, TILE, lambda match: _tile(match, rows=-1))
+    return _each(text, TILE, lambda match: _tile(match, rows=" - 1"))
 
 
 @way("a tile's valid region has a row more")
 def valid_region_a_row_larger(text: str) -> Mutants:
-    return _each(text, TILE, lambda match: _tile(match, valid_rows=1))
+    return _each(text, TILE, lambda match: _tile(match, valid_rows=" + 1"))
 
 
 @way("a tile's valid region has a column more")
 def valid_region_a_column_larger(text: str) -> Mutants:
-    return _each(text, TILE, lambda match: _tile(match, valid_cols=1))
+    return _each(text, TILE, lambda match: _tile(match, valid_cols=" + 1"))
 
 
 def _is_input(text: str, match: re.Match[str]) -> bool:
@@ -363,45 +364,47 @@ def _is_input(text: str, match: re.Match[str]) -> bool:
 
 @way("an input's valid region has a row less")
 def valid_region_a_row_smaller(text: str) -> Mutants:
-    return _each(text, TILE, lambda match: _tile(match, valid_rows=-1) if _is_input(text, match) else None)
+    return _each(text, TILE, lambda match: _tile(match, valid_rows=" - 1") if _is_input(text, match) else None)
 
 
 @way("an input's valid region has a column less")
 def valid_region_a_column_smaller(text: str) -> Mutants:
-    return _each(text, TILE, lambda match: _tile(match, valid_cols=-1) if _is_input(text, match) else None)
+    return _each(text, TILE, lambda match: _tile(match, valid_cols=" - 1") if _is_input(text, match) else None)
 
 
-def _tensor(match: re.Match[str], rows: int = 0, cols: int = 0, pitch: int = 0, start: str | None = None) -> str | None:
-    numbers = [int(match[at + 2]) + by for at, by in enumerate((rows, cols, pitch))]
-    if min(numbers) <= 0:
+def _tensor(
+    match: re.Match[str], rows: str = "", cols: str = "", pitch: str = "", start: str | None = None
+) -> str | None:
+    numbers = _changed([match[at] for at in range(2, 5)], (rows, cols, pitch))
+    if numbers is None:
         return None
     place = match[7] if start is None else start
-    return f"Gm<{match[1]}, {', '.join(map(str, numbers))}> {match[5]}({match[6]}{place});"
+    return f"Gm<{match[1]}, {numbers}> {match[5]}({match[6]}{place});"
 
 
 @way("a load or store takes a row more of its tensor")
 def gm_region_a_row_larger(text: str) -> Mutants:
-    return _each(text, TENSOR, lambda match: _tensor(match, rows=1))
+    return _each(text, TENSOR, lambda match: _tensor(match, rows=" + 1"))
 
 
 @way("a load or store takes a row less of its tensor")
 def gm_region_a_row_smaller(text: str) -> Mutants:
-    return _each(text, TENSOR, lambda match: _tensor(match, rows=-1))
+    return _each(text, TENSOR, lambda match: _tensor(match, rows=" - 1"))
 
 
 @way("a load or store takes a column more of its tensor")
 def gm_region_a_column_larger(text: str) -> Mutants:
-    return _each(text, TENSOR, lambda match: _tensor(match, cols=1))
+    return _each(text, TENSOR, lambda match: _tensor(match, cols=" + 1"))
 
 
 @way("a load or store takes a column less of its tensor")
 def gm_region_a_column_smaller(text: str) -> Mutants:
-    return _each(text, TENSOR, lambda match: _tensor(match, cols=-1))
+    return _each(text, TENSOR, lambda match: _tensor(match, cols=" - 1"))
 
 
 @way("the rows of a tensor lie further apart")
 def pitch_changed(text: str) -> Mutants:
-    return _each(text, TENSOR, lambda match: _tensor(match, pitch=1) if int(match[2]) > 1 else None)
+    return _each(text, TENSOR, lambda match: _tensor(match, pitch=" + 1") if match[2] != "1" else None)
 
 
 @way("a load or store starts an element further in its tensor")

@@ -35,9 +35,12 @@ from ptogen.sanitize.reader import Reader
 from ptogen.sanitize.recording import cores
 
 FUNCTION = re.compile(
-    r"^(?:template <[^\n]*>\n)?[^\n{};#/]*?\b(?P<name>(?:Run|Launch)_\w+)\((?P<parameters>[^{;]*?)\)\s*\{.*?^\}\n",
+    r"^(?:template <[^(){};]*>\n)?[^\n{};#/]*?\b(?P<name>(?:Run|Launch)\w+)\([^{;]*?\)\s*\{(?:[^\n]*\}\n|.*?^\}\n)",
     re.MULTILINE | re.DOTALL,
 )
+
+CASE = re.compile(r'\blaunch\(\s*"(\w+)",\s*(Launch(\w+?)(?:<[^;]*>)?)\);')
+"""A case in ``LaunchCase``: its name, what launches it, and what that is called without ``Launch``."""
 
 MEMORY_BYTES = 512 << 10
 """Of UB in the recorded program: every tile of a mutant lies in it, the ones past the end of UB, too."""
@@ -91,7 +94,7 @@ class Mutant:
     Attributes:
         number: its namespace.
         way: how it was made.
-        function: the function, ``Run_…``.
+        function: the function, ``Run…``.
         where: at which place of it.
         text: the function, broken.
     """
@@ -105,12 +108,15 @@ class Mutant:
 
 @dataclass
 class Source:
-    """A kernel file in parts: what stands before the first function and behind the last, and the functions by name."""
+    """A kernel file in parts: what stands before the first function, and the functions by name.
+
+    Attributes:
+        cases: of each test what launches it, and the kernel's name.
+    """
 
     before: str
-    after: str
     functions: dict[str, str]
-    parameters: dict[str, str]
+    cases: dict[str, tuple[str, str]]
 
     @classmethod
     def read(cls, text: str) -> Source:
@@ -118,17 +124,16 @@ class Source:
         text = LAUNCH.sub("", text)
         found = list(FUNCTION.finditer(text))
         functions = {match["name"]: match[0] for match in found}
-        before, after = text[: found[0].start()], text[found[-1].end() :]
-        return cls(before, after, functions, {match["name"]: match["parameters"] for match in found})
+        cases = {match[1]: (match[2], f"Run{match[3]}") for match in CASE.finditer(functions.pop("LaunchCase"))}
+        return cls(text[: found[0].start()], functions, cases)
 
     @property
     def runs(self) -> list[str]:
-        return [name for name in self.functions if name.startswith("Run_")]
+        return [name for name in self.functions if name.startswith("Run")]
 
-    def launches_of(self, run: str) -> list[str]:
-        """The functions that launch a kernel."""
-        launches = [name for name in self.functions if name.startswith("Launch_")]
-        return [name for name in launches if re.search(rf"\b{run}\b", self.functions[name])]
+    def tests_of(self, run: str) -> list[str]:
+        """The tests that launch a kernel."""
+        return [test for test, (_, kernel) in self.cases.items() if kernel == run]
 
     def with_mutants(self, mutants: Sequence[Mutant]) -> tuple[str, dict[int, int]]:
         """One file with all of them, and the number of the mutant by line; 0 is the kernel as it is."""
@@ -136,25 +141,23 @@ class Source:
 
         def put(number: int, functions: Sequence[str]) -> None:
             nonlocal text
-            # Two functions with the linkage of C and one name would be one.
-            body = "\n".join(functions).replace('extern "C" ', "")
             start = text.count("\n")
-            text += f"namespace mutant_{number} {{\n{body}}}\n"
+            text += f"namespace mutant_{number} {{\n{''.join(functions)}}}\n"
             owners.update(dict.fromkeys(range(start + 1, text.count("\n") + 1), number))
 
         put(0, list(self.functions.values()))
         for mutant in mutants:
-            launches = [self.functions[name] for name in self.launches_of(mutant.function)]
-            put(mutant.number, [mutant.text, *launches])
-        for name, parameters in self.parameters.items():
-            if name.startswith("Launch_"):
-                own = [mutant.number for mutant in mutants if name in self.launches_of(mutant.function)]
-                names = ", ".join(re.findall(r"(\w+)\s*(?:,|$)", parameters))
-                text += f"void {name}({parameters})\n{{\n    switch (Mutant({{{', '.join(map(str, own))}}})) {{\n"
-                for number in own:
-                    text += f"        case {number}: return mutant_{number}::{name}({names});\n"
-                text += f"        default: return mutant_0::{name}({names});\n    }}\n}}\n"
-        return text + self.after, owners
+            put(mutant.number, [mutant.text, self.functions[f"Launch{mutant.function.removeprefix('Run')}"]])
+        text += "void LaunchCase(const std::string& name, void* const* gm, void* stream)\n{\n"
+        for test, (launcher, run) in self.cases.items():
+            own = [mutant.number for mutant in mutants if mutant.function == run]
+            text += f'    if (name == "{test}") {{\n        switch (Mutant({{{", ".join(map(str, own))}}})) {{\n'
+            for number in own:
+                # An error in an instance is the mutant's.
+                text += f"            case {number}: return mutant_{number}::{launcher}(gm, stream);\n"
+                owners[text.count("\n")] = number
+            text += f"            default: return mutant_0::{launcher}(gm, stream);\n        }}\n    }}\n"
+        return text + "}\n", owners
 
 
 def mutants_of(source: Source, seed: str, most: int) -> list[Mutant]:
@@ -209,7 +212,11 @@ class Suite:
         for number, codes in recorded.items():
             objections[number] = objections.get(number, ()) + codes
         objections[0] = objections.get(0, ())
-        events = {number: self._events(lines) for number, lines in chunks.items() if not objections[number]}
+        events = {
+            number: [one for piece in _pieces(lines) for one in self._events(piece)]
+            for number, lines in chunks.items()
+            if not objections[number]
+        }
         found = [Verdict("as it is", self.name, "", objections[0])]
         open_ = []
         for mutant in mutants:
@@ -273,11 +280,7 @@ class Suite:
             recording.unlink(missing_ok=True)
             environment = {"PTOGEN_LEAST_BYTES": str(MEMORY_BYTES), "PTOGEN_RECORDING": str(recording)}
             run, launched = self._program(self.place / "bin" / "program", mutants, crashed, environment)
-            pieces: list[list[str]] = []
-            for line in recording.read_text(encoding="utf-8", errors="replace").splitlines():
-                if line.startswith('{"t":"case"'):
-                    pieces.append([])
-                pieces[-1].append(line)
+            pieces = _pieces(recording.read_text(encoding="utf-8", errors="replace").splitlines())
             for (test, number), piece in zip(launched, pieces, strict=False):
                 if number == 0:
                     self._base.setdefault(test, piece)
@@ -349,7 +352,7 @@ class Suite:
 
     def _original(self, mutant: Mutant) -> list[list[Event]]:
         """The steps of the kernel as it is, in every test that launches what the mutant breaks."""
-        tests = [name.removeprefix("Launch_") for name in self._source.launches_of(mutant.function)]
+        tests = self._source.tests_of(mutant.function)
         return [events for test in tests for events in self._events(self._base[test])]
 
     def _same(self, mutant: list[list[Event]], original: list[list[Event]]) -> bool:
@@ -392,6 +395,16 @@ class Suite:
                 assert number != 0, run.stdout[:4000]
                 found[number] = ("golden",)
         return found
+
+
+def _pieces(lines: Sequence[str]) -> list[list[str]]:
+    """A recording, cut where a test begins."""
+    pieces: list[list[str]] = []
+    for line in lines:
+        if line.startswith('{"t":"case"'):
+            pieces.append([])
+        pieces[-1].append(line)
+    return pieces
 
 
 def suites(place: Path) -> list[Suite]:

@@ -15,31 +15,32 @@ using Gm =
 template <typename T, int kRows, int kCols, int kValidRows, int kValidCols>
 using UbTile = Tile<TileType::Vec, T, kRows, kCols, BLayout::RowMajor, kValidRows, kValidCols>;
 
-// case_float32_uint32_16x32_src1_8x32_ties: UB 10,240 of 196,608 B
-// src0 [0x0, 0x800), src1 [0x800, 0xc00), src0Idx [0xc00, 0x1400), src1Idx [0x1400, 0x1800), dst [0x1800, 0x2000),
-// dstIdx [0x2000, 0x2800)
-extern "C" __global__ AICORE void Run_case_float32_uint32_16x32_src1_8x32_ties(
-    __gm__ float* dst, __gm__ uint32_t* dstIdx, __gm__ float* src0, __gm__ float* src1, __gm__ uint32_t* src0Idx,
-    __gm__ uint32_t* src1Idx)
+// UB: at most 10,240 of 196,608 B.
+template <
+    typename T, typename TSrc0Idx, int kRows, int kCols, int kSrc1Rows, int kSrc1Cols, int kTileCols, int kSrc1TileCols,
+    int kSrc1Addr, int kSrc0IdxAddr, int kSrc1IdxAddr, int kDstAddr, int kDstIdxAddr>
+__global__ AICORE void RunTPARTARGMAX(
+    __gm__ T* dst, __gm__ TSrc0Idx* dstIdx, __gm__ T* src0, __gm__ T* src1, __gm__ TSrc0Idx* src0Idx,
+    __gm__ TSrc0Idx* src1Idx)
 {
-    Gm<float, 16, 32, 32> src0Global(src0);
-    Gm<float, 8, 32, 32> src1Global(src1);
-    Gm<uint32_t, 16, 32, 32> src0IdxGlobal(src0Idx);
-    Gm<uint32_t, 8, 32, 32> src1IdxGlobal(src1Idx);
-    Gm<float, 16, 32, 32> dstGlobal(dst);
-    Gm<uint32_t, 16, 32, 32> dstIdxGlobal(dstIdx);
-    UbTile<float, 16, 32, 16, 32> src0Tile;
-    UbTile<float, 8, 32, 8, 32> src1Tile;
-    UbTile<uint32_t, 16, 32, 16, 32> src0IdxTile;
-    UbTile<uint32_t, 8, 32, 8, 32> src1IdxTile;
-    UbTile<float, 16, 32, 16, 32> dstTile;
-    UbTile<uint32_t, 16, 32, 16, 32> dstIdxTile;
+    Gm<T, kRows, kCols, kCols> src0Global(src0);
+    Gm<T, kSrc1Rows, kSrc1Cols, kSrc1Cols> src1Global(src1);
+    Gm<TSrc0Idx, kRows, kCols, kCols> src0IdxGlobal(src0Idx);
+    Gm<TSrc0Idx, kSrc1Rows, kSrc1Cols, kSrc1Cols> src1IdxGlobal(src1Idx);
+    Gm<T, kRows, kCols, kCols> dstGlobal(dst);
+    Gm<TSrc0Idx, kRows, kCols, kCols> dstIdxGlobal(dstIdx);
+    UbTile<T, kRows, kTileCols, kRows, kCols> src0Tile;
+    UbTile<T, kSrc1Rows, kSrc1TileCols, kSrc1Rows, kSrc1Cols> src1Tile;
+    UbTile<TSrc0Idx, kRows, kTileCols, kRows, kCols> src0IdxTile;
+    UbTile<TSrc0Idx, kSrc1Rows, kSrc1TileCols, kSrc1Rows, kSrc1Cols> src1IdxTile;
+    UbTile<T, kRows, kTileCols, kRows, kCols> dstTile;
+    UbTile<TSrc0Idx, kRows, kTileCols, kRows, kCols> dstIdxTile;
     TASSIGN(src0Tile, 0x0);
-    TASSIGN(src1Tile, 0x800);
-    TASSIGN(src0IdxTile, 0xc00);
-    TASSIGN(src1IdxTile, 0x1400);
-    TASSIGN(dstTile, 0x1800);
-    TASSIGN(dstIdxTile, 0x2000);
+    TASSIGN(src1Tile, kSrc1Addr);
+    TASSIGN(src0IdxTile, kSrc0IdxAddr);
+    TASSIGN(src1IdxTile, kSrc1IdxAddr);
+    TASSIGN(dstTile, kDstAddr);
+    TASSIGN(dstIdxTile, kDstIdxAddr);
     TLOAD(src0Tile, src0Global);
     TLOAD(src1Tile, src1Global);
     TLOAD(src0IdxTile, src0IdxGlobal);
@@ -57,70 +58,29 @@ extern "C" __global__ AICORE void Run_case_float32_uint32_16x32_src1_8x32_ties(
     TSTORE(dstIdxGlobal, dstIdxTile);
 }
 
-void Launch_case_float32_uint32_16x32_src1_8x32_ties(
-    void* dst, void* dstIdx, void* src0, void* src1, void* src0Idx, void* src1Idx, [[maybe_unused]] void* stream)
+template <typename T, typename TSrc0Idx, int... kNumbers>
+void LaunchTPARTARGMAX(void* const* gm, [[maybe_unused]] void* stream)
 {
-    Run_case_float32_uint32_16x32_src1_8x32_ties(
-        static_cast<float*>(dst), static_cast<uint32_t*>(dstIdx), static_cast<float*>(src0), static_cast<float*>(src1),
-        static_cast<uint32_t*>(src0Idx), static_cast<uint32_t*>(src1Idx));
-}
-
-// case_float16_int32_2x200_src1_1x170: UB 6,048 of 196,608 B
-// src0 [0x0, 0x340), src1 [0x340, 0x4a0), src0Idx [0x4a0, 0xb20), src1Idx [0xb20, 0xde0), dst [0xde0, 0x1120), dstIdx
-// [0x1120, 0x17a0)
-extern "C" __global__ AICORE void Run_case_float16_int32_2x200_src1_1x170(
-    __gm__ half* dst, __gm__ int32_t* dstIdx, __gm__ half* src0, __gm__ half* src1, __gm__ int32_t* src0Idx,
-    __gm__ int32_t* src1Idx)
-{
-    Gm<half, 2, 200, 200> src0Global(src0);
-    Gm<half, 1, 170, 170> src1Global(src1);
-    Gm<int32_t, 2, 200, 200> src0IdxGlobal(src0Idx);
-    Gm<int32_t, 1, 170, 170> src1IdxGlobal(src1Idx);
-    Gm<half, 2, 200, 200> dstGlobal(dst);
-    Gm<int32_t, 2, 200, 200> dstIdxGlobal(dstIdx);
-    UbTile<half, 2, 208, 2, 200> src0Tile;
-    UbTile<half, 1, 176, 1, 170> src1Tile;
-    UbTile<int32_t, 2, 208, 2, 200> src0IdxTile;
-    UbTile<int32_t, 1, 176, 1, 170> src1IdxTile;
-    UbTile<half, 2, 208, 2, 200> dstTile;
-    UbTile<int32_t, 2, 208, 2, 200> dstIdxTile;
-    TASSIGN(src0Tile, 0x0);
-    TASSIGN(src1Tile, 0x340);
-    TASSIGN(src0IdxTile, 0x4a0);
-    TASSIGN(src1IdxTile, 0xb20);
-    TASSIGN(dstTile, 0xde0);
-    TASSIGN(dstIdxTile, 0x1120);
-    TLOAD(src0Tile, src0Global);
-    TLOAD(src1Tile, src1Global);
-    TLOAD(src0IdxTile, src0IdxGlobal);
-    TLOAD(src1IdxTile, src1IdxGlobal);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-#endif
-    TPARTARGMAX(dstTile, src0Tile, src1Tile, dstIdxTile, src0IdxTile, src1IdxTile);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-#endif
-    TSTORE(dstGlobal, dstTile);
-    TSTORE(dstIdxGlobal, dstIdxTile);
-}
-
-void Launch_case_float16_int32_2x200_src1_1x170(
-    void* dst, void* dstIdx, void* src0, void* src1, void* src0Idx, void* src1Idx, [[maybe_unused]] void* stream)
-{
-    Run_case_float16_int32_2x200_src1_1x170(
-        static_cast<half*>(dst), static_cast<int32_t*>(dstIdx), static_cast<half*>(src0), static_cast<half*>(src1),
-        static_cast<int32_t*>(src0Idx), static_cast<int32_t*>(src1Idx));
+    auto* dst = static_cast<T*>(gm[0]);
+    auto* dstIdx = static_cast<TSrc0Idx*>(gm[1]);
+    auto* src0 = static_cast<T*>(gm[2]);
+    auto* src1 = static_cast<T*>(gm[3]);
+    auto* src0Idx = static_cast<TSrc0Idx*>(gm[4]);
+    auto* src1Idx = static_cast<TSrc0Idx*>(gm[5]);
+    RunTPARTARGMAX<T, TSrc0Idx, kNumbers...>(dst, dstIdx, src0, src1, src0Idx, src1Idx);
 }
 
 void LaunchCase(const std::string& name, void* const* gm, void* stream)
 {
-    if (name == "case_float32_uint32_16x32_src1_8x32_ties") {
-        Launch_case_float32_uint32_16x32_src1_8x32_ties(gm[0], gm[1], gm[2], gm[3], gm[4], gm[5], stream);
-    }
-    if (name == "case_float16_int32_2x200_src1_1x170") {
-        Launch_case_float16_int32_2x200_src1_1x170(gm[0], gm[1], gm[2], gm[3], gm[4], gm[5], stream);
-    }
+    const auto launch = [&](const char* own, void (*launcher)(void* const* gm, void* stream)) {
+        if (name == own) {
+            launcher(gm, stream);
+        }
+    };
+    launch(
+        "case_float32_uint32_16x32_src1_8x32_ties",
+        LaunchTPARTARGMAX<float, uint32_t, 16, 32, 8, 32, 32, 32, 0x800, 0xc00, 0x1400, 0x1800, 0x2000>);
+    launch(
+        "case_float16_int32_2x200_src1_1x170",
+        LaunchTPARTARGMAX<half, int32_t, 2, 200, 1, 170, 208, 176, 0x340, 0x4a0, 0xb20, 0xde0, 0x1120>);
 }

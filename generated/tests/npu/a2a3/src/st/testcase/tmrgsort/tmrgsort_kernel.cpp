@@ -15,14 +15,14 @@ using Gm =
 template <typename T, int kRows, int kCols, int kValidRows, int kValidCols>
 using UbTile = Tile<TileType::Vec, T, kRows, kCols, BLayout::RowMajor, kValidRows, kValidCols>;
 
-// case_float32_single_256_block64: UB 2,048 of 196,608 B
-// src [0x0, 0x400), dst [0x400, 0x800)
-extern "C" __global__ AICORE void Run_case_float32_single_256_block64(__gm__ float* dst, __gm__ float* src)
+// UB: at most 2,048 of 196,608 B.
+template <typename T, int kCols>
+__global__ AICORE void RunTMRGSORT_1(__gm__ T* dst, __gm__ T* src)
 {
-    Gm<float, 1, 256, 256> srcGlobal(src);
-    Gm<float, 1, 256, 256> dstGlobal(dst);
-    UbTile<float, 1, 256, 1, 256> srcTile;
-    UbTile<float, 1, 256, 1, 256> dstTile;
+    Gm<T, 1, kCols, kCols> srcGlobal(src);
+    Gm<T, 1, kCols, kCols> dstGlobal(dst);
+    UbTile<T, 1, kCols, 1, kCols> srcTile;
+    UbTile<T, 1, kCols, 1, kCols> dstTile;
     TASSIGN(srcTile, 0x0);
     TASSIGN(dstTile, 0x400);
     TLOAD(srcTile, srcGlobal);
@@ -38,43 +38,16 @@ extern "C" __global__ AICORE void Run_case_float32_single_256_block64(__gm__ flo
     TSTORE(dstGlobal, dstTile);
 }
 
-void Launch_case_float32_single_256_block64(void* dst, void* src, void* stream)
+template <typename T, int... kNumbers>
+void LaunchTMRGSORT_1(void* const* gm, void* stream)
 {
-    Run_case_float32_single_256_block64<<<1, nullptr, stream>>>(static_cast<float*>(dst), static_cast<float*>(src));
+    auto* dst = static_cast<T*>(gm[0]);
+    auto* src = static_cast<T*>(gm[1]);
+    RunTMRGSORT_1<T, kNumbers...><<<1, nullptr, stream>>>(dst, src);
 }
 
-// case_float16_single_512_block64_ties: UB 2,048 of 196,608 B
-// src [0x0, 0x400), dst [0x400, 0x800)
-extern "C" __global__ AICORE void Run_case_float16_single_512_block64_ties(__gm__ half* dst, __gm__ half* src)
-{
-    Gm<half, 1, 512, 512> srcGlobal(src);
-    Gm<half, 1, 512, 512> dstGlobal(dst);
-    UbTile<half, 1, 512, 1, 512> srcTile;
-    UbTile<half, 1, 512, 1, 512> dstTile;
-    TASSIGN(srcTile, 0x0);
-    TASSIGN(dstTile, 0x400);
-    TLOAD(srcTile, srcGlobal);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-#endif
-    TMRGSORT(dstTile, srcTile, 64);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-#endif
-    TSTORE(dstGlobal, dstTile);
-}
-
-void Launch_case_float16_single_512_block64_ties(void* dst, void* src, void* stream)
-{
-    Run_case_float16_single_512_block64_ties<<<1, nullptr, stream>>>(static_cast<half*>(dst), static_cast<half*>(src));
-}
-
-// case_float32_multi_2_1024_64: UB 13,152 of 196,608 B
-// src0 [0x0, 0x20), src1 [0x20, 0x1020), src2 [0x1020, 0x1120), dst [0x1120, 0x2240), tmp [0x2240, 0x3360)
-extern "C" __global__ AICORE void Run_case_float32_multi_2_1024_64(
-    __gm__ float* dst, __gm__ float* src0, __gm__ float* src1, __gm__ float* src2)
+// UB: 13,152 of 196,608 B.
+__global__ AICORE void RunTMRGSORT_2(__gm__ float* dst, __gm__ float* src0, __gm__ float* src1, __gm__ float* src2)
 {
     Gm<float, 1, 2, 2> src0Global(src0);
     Gm<float, 1, 1024, 1024> src1Global(src1);
@@ -109,16 +82,17 @@ extern "C" __global__ AICORE void Run_case_float32_multi_2_1024_64(
     TSTORE(dstGlobal, dstTile);
 }
 
-void Launch_case_float32_multi_2_1024_64(void* dst, void* src0, void* src1, void* src2, void* stream)
+void LaunchTMRGSORT_2(void* const* gm, void* stream)
 {
-    Run_case_float32_multi_2_1024_64<<<1, nullptr, stream>>>(
-        static_cast<float*>(dst), static_cast<float*>(src0), static_cast<float*>(src1), static_cast<float*>(src2));
+    auto* dst = static_cast<float*>(gm[0]);
+    auto* src0 = static_cast<float*>(gm[1]);
+    auto* src1 = static_cast<float*>(gm[2]);
+    auto* src2 = static_cast<float*>(gm[3]);
+    RunTMRGSORT_2<<<1, nullptr, stream>>>(dst, src0, src1, src2);
 }
 
-// case_float16_multi_256_4_128_64_extremes: UB 2,784 of 196,608 B
-// src0 [0x0, 0x200), src1 [0x200, 0x220), src2 [0x220, 0x320), src3 [0x320, 0x3a0), dst [0x3a0, 0x740), tmp [0x740,
-// 0xae0)
-extern "C" __global__ AICORE void Run_case_float16_multi_256_4_128_64_extremes(
+// UB: 2,784 of 196,608 B.
+__global__ AICORE void RunTMRGSORT_3(
     __gm__ half* dst, __gm__ half* src0, __gm__ half* src1, __gm__ half* src2, __gm__ half* src3)
 {
     Gm<half, 1, 256, 256> src0Global(src0);
@@ -158,18 +132,18 @@ extern "C" __global__ AICORE void Run_case_float16_multi_256_4_128_64_extremes(
     TSTORE(dstGlobal, dstTile);
 }
 
-void Launch_case_float16_multi_256_4_128_64_extremes(
-    void* dst, void* src0, void* src1, void* src2, void* src3, void* stream)
+void LaunchTMRGSORT_3(void* const* gm, void* stream)
 {
-    Run_case_float16_multi_256_4_128_64_extremes<<<1, nullptr, stream>>>(
-        static_cast<half*>(dst), static_cast<half*>(src0), static_cast<half*>(src1), static_cast<half*>(src2),
-        static_cast<half*>(src3));
+    auto* dst = static_cast<half*>(gm[0]);
+    auto* src0 = static_cast<half*>(gm[1]);
+    auto* src1 = static_cast<half*>(gm[2]);
+    auto* src2 = static_cast<half*>(gm[3]);
+    auto* src3 = static_cast<half*>(gm[4]);
+    RunTMRGSORT_3<<<1, nullptr, stream>>>(dst, src0, src1, src2, src3);
 }
 
-// case_float32_multi_64_128_exhausted: UB 2,336 of 196,608 B
-// src0 [0x0, 0x100), src1 [0x100, 0x300), counts [0x300, 0x320), dst [0x320, 0x620), tmp [0x620, 0x920)
-extern "C" __global__ AICORE void Run_case_float32_multi_64_128_exhausted(
-    __gm__ float* dst, __gm__ uint32_t* counts, __gm__ float* src0, __gm__ float* src1)
+// UB: 2,336 of 196,608 B.
+__global__ AICORE void RunTMRGSORT_4(__gm__ float* dst, __gm__ uint32_t* counts, __gm__ float* src0, __gm__ float* src1)
 {
     Gm<float, 1, 64, 64> src0Global(src0);
     Gm<float, 1, 128, 128> src1Global(src1);
@@ -209,27 +183,25 @@ extern "C" __global__ AICORE void Run_case_float32_multi_64_128_exhausted(
     TSTORE(countsGlobal, countsTile);
 }
 
-void Launch_case_float32_multi_64_128_exhausted(void* dst, void* counts, void* src0, void* src1, void* stream)
+void LaunchTMRGSORT_4(void* const* gm, void* stream)
 {
-    Run_case_float32_multi_64_128_exhausted<<<1, nullptr, stream>>>(
-        static_cast<float*>(dst), static_cast<uint32_t*>(counts), static_cast<float*>(src0), static_cast<float*>(src1));
+    auto* dst = static_cast<float*>(gm[0]);
+    auto* counts = static_cast<uint32_t*>(gm[1]);
+    auto* src0 = static_cast<float*>(gm[2]);
+    auto* src1 = static_cast<float*>(gm[3]);
+    RunTMRGSORT_4<<<1, nullptr, stream>>>(dst, counts, src0, src1);
 }
 
 void LaunchCase(const std::string& name, void* const* gm, void* stream)
 {
-    if (name == "case_float32_single_256_block64") {
-        Launch_case_float32_single_256_block64(gm[0], gm[1], stream);
-    }
-    if (name == "case_float16_single_512_block64_ties") {
-        Launch_case_float16_single_512_block64_ties(gm[0], gm[1], stream);
-    }
-    if (name == "case_float32_multi_2_1024_64") {
-        Launch_case_float32_multi_2_1024_64(gm[0], gm[1], gm[2], gm[3], stream);
-    }
-    if (name == "case_float16_multi_256_4_128_64_extremes") {
-        Launch_case_float16_multi_256_4_128_64_extremes(gm[0], gm[1], gm[2], gm[3], gm[4], stream);
-    }
-    if (name == "case_float32_multi_64_128_exhausted") {
-        Launch_case_float32_multi_64_128_exhausted(gm[0], gm[1], gm[2], gm[3], stream);
-    }
+    const auto launch = [&](const char* own, void (*launcher)(void* const* gm, void* stream)) {
+        if (name == own) {
+            launcher(gm, stream);
+        }
+    };
+    launch("case_float32_single_256_block64", LaunchTMRGSORT_1<float, 256>);
+    launch("case_float16_single_512_block64_ties", LaunchTMRGSORT_1<half, 512>);
+    launch("case_float32_multi_2_1024_64", LaunchTMRGSORT_2);
+    launch("case_float16_multi_256_4_128_64_extremes", LaunchTMRGSORT_3);
+    launch("case_float32_multi_64_128_exhausted", LaunchTMRGSORT_4);
 }

@@ -15,10 +15,8 @@ using Gm =
 template <typename T, int kRows, int kCols, int kValidRows, int kValidCols>
 using UbTile = Tile<TileType::Vec, T, kRows, kCols, BLayout::RowMajor, kValidRows, kValidCols>;
 
-// case_float32_uint32_16x32_src1_8x32_ties: UB 10,240 of 196,608 B
-// src0 [0x0, 0x800), src1 [0x800, 0xc00), src0Idx [0xc00, 0x1400), src1Idx [0x1400, 0x1800), dst [0x1800, 0x2000),
-// dstIdx [0x2000, 0x2800)
-extern "C" __global__ AICORE void Run_case_float32_uint32_16x32_src1_8x32_ties(
+// UB: 10,240 of 196,608 B.
+__global__ AICORE void RunTPARTARGMAX_1(
     __gm__ float* dst, __gm__ uint32_t* dstIdx, __gm__ float* src0, __gm__ float* src1, __gm__ uint32_t* src0Idx,
     __gm__ uint32_t* src1Idx)
 {
@@ -57,22 +55,19 @@ extern "C" __global__ AICORE void Run_case_float32_uint32_16x32_src1_8x32_ties(
     TSTORE(dstIdxGlobal, dstIdxTile);
 }
 
-void Launch_case_float32_uint32_16x32_src1_8x32_ties(
-    void* dst, void* dstIdx, void* src0, void* src1, void* src0Idx, void* src1Idx, void* stream)
+void LaunchTPARTARGMAX_1(void* const* gm, void* stream)
 {
-    Run_case_float32_uint32_16x32_src1_8x32_ties<<<1, nullptr, stream>>>(
-        static_cast<float*>(dst), static_cast<uint32_t*>(dstIdx), static_cast<float*>(src0), static_cast<float*>(src1),
-        static_cast<uint32_t*>(src0Idx), static_cast<uint32_t*>(src1Idx));
+    auto* dst = static_cast<float*>(gm[0]);
+    auto* dstIdx = static_cast<uint32_t*>(gm[1]);
+    auto* src0 = static_cast<float*>(gm[2]);
+    auto* src1 = static_cast<float*>(gm[3]);
+    auto* src0Idx = static_cast<uint32_t*>(gm[4]);
+    auto* src1Idx = static_cast<uint32_t*>(gm[5]);
+    RunTPARTARGMAX_1<<<1, nullptr, stream>>>(dst, dstIdx, src0, src1, src0Idx, src1Idx);
 }
 
-// case_float16_int32_2x200_src1_1x170: UB 5,984 of 196,608 B
-// src0_0 [0x0, 0x100), src0_1 [0x100, 0x200), src0_2 [0x200, 0x300), src0_3 [0x300, 0x340), src1_0 [0x340, 0x3c0),
-// src1_1 [0x3c0, 0x440), src1_2 [0x440, 0x4a0), src1_3 [0x4a0, 0x4c0), src0Idx0 [0x4c0, 0x6c0), src0Idx1 [0x6c0,
-// 0x8c0), src0Idx2 [0x8c0, 0xac0), src0Idx3 [0xac0, 0xb00), src1Idx0 [0xb00, 0xc00), src1Idx1 [0xc00, 0xd00), src1Idx2
-// [0xd00, 0xdc0), src1Idx3 [0xdc0, 0xde0), dst0 [0xde0, 0xee0), dst1 [0xee0, 0xfe0), dst2 [0xfe0, 0x10e0), dst3
-// [0x10e0, 0x1120), dstIdx0 [0x1120, 0x1320), dstIdx1 [0x1320, 0x1520), dstIdx2 [0x1520, 0x1720), dstIdx3 [0x1720,
-// 0x1760)
-extern "C" __global__ AICORE void Run_case_float16_int32_2x200_src1_1x170(
+// UB: 5,984 of 196,608 B.
+__global__ AICORE void RunTPARTARGMAX_2(
     __gm__ half* dst, __gm__ int32_t* dstIdx, __gm__ half* src0, __gm__ half* src1, __gm__ int32_t* src0Idx,
     __gm__ int32_t* src1Idx)
 {
@@ -206,20 +201,24 @@ extern "C" __global__ AICORE void Run_case_float16_int32_2x200_src1_1x170(
     TSTORE(dstIdx3Global, dstIdx3Tile);
 }
 
-void Launch_case_float16_int32_2x200_src1_1x170(
-    void* dst, void* dstIdx, void* src0, void* src1, void* src0Idx, void* src1Idx, void* stream)
+void LaunchTPARTARGMAX_2(void* const* gm, void* stream)
 {
-    Run_case_float16_int32_2x200_src1_1x170<<<1, nullptr, stream>>>(
-        static_cast<half*>(dst), static_cast<int32_t*>(dstIdx), static_cast<half*>(src0), static_cast<half*>(src1),
-        static_cast<int32_t*>(src0Idx), static_cast<int32_t*>(src1Idx));
+    auto* dst = static_cast<half*>(gm[0]);
+    auto* dstIdx = static_cast<int32_t*>(gm[1]);
+    auto* src0 = static_cast<half*>(gm[2]);
+    auto* src1 = static_cast<half*>(gm[3]);
+    auto* src0Idx = static_cast<int32_t*>(gm[4]);
+    auto* src1Idx = static_cast<int32_t*>(gm[5]);
+    RunTPARTARGMAX_2<<<1, nullptr, stream>>>(dst, dstIdx, src0, src1, src0Idx, src1Idx);
 }
 
 void LaunchCase(const std::string& name, void* const* gm, void* stream)
 {
-    if (name == "case_float32_uint32_16x32_src1_8x32_ties") {
-        Launch_case_float32_uint32_16x32_src1_8x32_ties(gm[0], gm[1], gm[2], gm[3], gm[4], gm[5], stream);
-    }
-    if (name == "case_float16_int32_2x200_src1_1x170") {
-        Launch_case_float16_int32_2x200_src1_1x170(gm[0], gm[1], gm[2], gm[3], gm[4], gm[5], stream);
-    }
+    const auto launch = [&](const char* own, void (*launcher)(void* const* gm, void* stream)) {
+        if (name == own) {
+            launcher(gm, stream);
+        }
+    };
+    launch("case_float32_uint32_16x32_src1_8x32_ties", LaunchTPARTARGMAX_1);
+    launch("case_float16_int32_2x200_src1_1x170", LaunchTPARTARGMAX_2);
 }

@@ -15,19 +15,21 @@ using Gm =
 template <typename T, int kRows, int kCols, int kValidRows, int kValidCols>
 using UbTile = Tile<TileType::Vec, T, kRows, kCols, BLayout::RowMajor, kValidRows, kValidCols>;
 
-// case_float32_16x16: UB 3,072 of 253,952 B
-// src0 [0x0, 0x400), src1 [0x400, 0x800), dst [0x800, 0xc00)
-extern "C" __global__ AICORE void Run_case_float32_16x16(__gm__ float* dst, __gm__ float* src0, __gm__ float* src1)
+// UB: at most 3,072 of 253,952 B.
+template <
+    typename T, int kSrc0Rows, int kCols, int kSrc1Rows, int kSrc1Cols, int kDstRows, int kTileCols, int kSrc1Addr,
+    int kDstAddr>
+__global__ AICORE void RunTPARTMIN_1(__gm__ T* dst, __gm__ T* src0, __gm__ T* src1)
 {
-    Gm<float, 16, 16, 16> src0Global(src0);
-    Gm<float, 16, 16, 16> src1Global(src1);
-    Gm<float, 16, 16, 16> dstGlobal(dst);
-    UbTile<float, 16, 16, 16, 16> src0Tile;
-    UbTile<float, 16, 16, 16, 16> src1Tile;
-    UbTile<float, 16, 16, 16, 16> dstTile;
+    Gm<T, kSrc0Rows, kCols, kCols> src0Global(src0);
+    Gm<T, kSrc1Rows, kSrc1Cols, kSrc1Cols> src1Global(src1);
+    Gm<T, kDstRows, kCols, kCols> dstGlobal(dst);
+    UbTile<T, kSrc0Rows, kTileCols, kSrc0Rows, kCols> src0Tile;
+    UbTile<T, kSrc1Rows, kTileCols, kSrc1Rows, kSrc1Cols> src1Tile;
+    UbTile<T, kDstRows, kTileCols, kDstRows, kCols> dstTile;
     TASSIGN(src0Tile, 0x0);
-    TASSIGN(src1Tile, 0x400);
-    TASSIGN(dstTile, 0x800);
+    TASSIGN(src1Tile, kSrc1Addr);
+    TASSIGN(dstTile, kDstAddr);
     TLOAD(src0Tile, src0Global);
     TLOAD(src1Tile, src1Global);
 #ifndef __PTO_AUTO__
@@ -42,84 +44,17 @@ extern "C" __global__ AICORE void Run_case_float32_16x16(__gm__ float* dst, __gm
     TSTORE(dstGlobal, dstTile);
 }
 
-void Launch_case_float32_16x16(void* dst, void* src0, void* src1, void* stream)
+template <typename T, int... kNumbers>
+void LaunchTPARTMIN_1(void* const* gm, void* stream)
 {
-    Run_case_float32_16x16<<<1, nullptr, stream>>>(
-        static_cast<float*>(dst), static_cast<float*>(src0), static_cast<float*>(src1));
+    auto* dst = static_cast<T*>(gm[0]);
+    auto* src0 = static_cast<T*>(gm[1]);
+    auto* src1 = static_cast<T*>(gm[2]);
+    RunTPARTMIN_1<T, kNumbers...><<<1, nullptr, stream>>>(dst, src0, src1);
 }
 
-// case_float16_16x32_src1_8x20: UB 2,560 of 253,952 B
-// src0 [0x0, 0x400), src1 [0x400, 0x600), dst [0x600, 0xa00)
-extern "C" __global__ AICORE void Run_case_float16_16x32_src1_8x20(
-    __gm__ half* dst, __gm__ half* src0, __gm__ half* src1)
-{
-    Gm<half, 16, 32, 32> src0Global(src0);
-    Gm<half, 8, 20, 20> src1Global(src1);
-    Gm<half, 16, 32, 32> dstGlobal(dst);
-    UbTile<half, 16, 32, 16, 32> src0Tile;
-    UbTile<half, 8, 32, 8, 20> src1Tile;
-    UbTile<half, 16, 32, 16, 32> dstTile;
-    TASSIGN(src0Tile, 0x0);
-    TASSIGN(src1Tile, 0x400);
-    TASSIGN(dstTile, 0x600);
-    TLOAD(src0Tile, src0Global);
-    TLOAD(src1Tile, src1Global);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-#endif
-    TPARTMIN(dstTile, src0Tile, src1Tile);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-#endif
-    TSTORE(dstGlobal, dstTile);
-}
-
-void Launch_case_float16_16x32_src1_8x20(void* dst, void* src0, void* src1, void* stream)
-{
-    Run_case_float16_16x32_src1_8x20<<<1, nullptr, stream>>>(
-        static_cast<half*>(dst), static_cast<half*>(src0), static_cast<half*>(src1));
-}
-
-// case_int16_3x13_src0_2x13_extremes: UB 256 of 253,952 B
-// src0 [0x0, 0x40), src1 [0x40, 0xa0), dst [0xa0, 0x100)
-extern "C" __global__ AICORE void Run_case_int16_3x13_src0_2x13_extremes(
-    __gm__ int16_t* dst, __gm__ int16_t* src0, __gm__ int16_t* src1)
-{
-    Gm<int16_t, 2, 13, 13> src0Global(src0);
-    Gm<int16_t, 3, 13, 13> src1Global(src1);
-    Gm<int16_t, 3, 13, 13> dstGlobal(dst);
-    UbTile<int16_t, 2, 16, 2, 13> src0Tile;
-    UbTile<int16_t, 3, 16, 3, 13> src1Tile;
-    UbTile<int16_t, 3, 16, 3, 13> dstTile;
-    TASSIGN(src0Tile, 0x0);
-    TASSIGN(src1Tile, 0x40);
-    TASSIGN(dstTile, 0xa0);
-    TLOAD(src0Tile, src0Global);
-    TLOAD(src1Tile, src1Global);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-#endif
-    TPARTMIN(dstTile, src0Tile, src1Tile);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-#endif
-    TSTORE(dstGlobal, dstTile);
-}
-
-void Launch_case_int16_3x13_src0_2x13_extremes(void* dst, void* src0, void* src1, void* stream)
-{
-    Run_case_int16_3x13_src0_2x13_extremes<<<1, nullptr, stream>>>(
-        static_cast<int16_t*>(dst), static_cast<int16_t*>(src0), static_cast<int16_t*>(src1));
-}
-
-// case_int32_2x100_src0_0x100: UB 2,080 of 253,952 B
-// src0 [0x0, 0x1a0), src1 [0x1a0, 0x4e0), dst [0x4e0, 0x820)
-extern "C" __global__ AICORE void Run_case_int32_2x100_src0_0x100(
-    __gm__ int32_t* dst, __gm__ int32_t* src0, __gm__ int32_t* src1)
+// UB: 2,080 of 253,952 B.
+__global__ AICORE void RunTPARTMIN_2(__gm__ int32_t* dst, __gm__ int32_t* src0, __gm__ int32_t* src1)
 {
     Gm<int32_t, 2, 100, 100> src1Global(src1);
     Gm<int32_t, 2, 100, 100> dstGlobal(dst);
@@ -142,61 +77,24 @@ extern "C" __global__ AICORE void Run_case_int32_2x100_src0_0x100(
     TSTORE(dstGlobal, dstTile);
 }
 
-void Launch_case_int32_2x100_src0_0x100(void* dst, void* src0, void* src1, void* stream)
+void LaunchTPARTMIN_2(void* const* gm, void* stream)
 {
-    Run_case_int32_2x100_src0_0x100<<<1, nullptr, stream>>>(
-        static_cast<int32_t*>(dst), static_cast<int32_t*>(src0), static_cast<int32_t*>(src1));
-}
-
-// case_float32_2x4_src1_1x3_ties: UB 160 of 253,952 B
-// src0 [0x0, 0x40), src1 [0x40, 0x60), dst [0x60, 0xa0)
-extern "C" __global__ AICORE void Run_case_float32_2x4_src1_1x3_ties(
-    __gm__ float* dst, __gm__ float* src0, __gm__ float* src1)
-{
-    Gm<float, 2, 4, 4> src0Global(src0);
-    Gm<float, 1, 3, 3> src1Global(src1);
-    Gm<float, 2, 4, 4> dstGlobal(dst);
-    UbTile<float, 2, 8, 2, 4> src0Tile;
-    UbTile<float, 1, 8, 1, 3> src1Tile;
-    UbTile<float, 2, 8, 2, 4> dstTile;
-    TASSIGN(src0Tile, 0x0);
-    TASSIGN(src1Tile, 0x40);
-    TASSIGN(dstTile, 0x60);
-    TLOAD(src0Tile, src0Global);
-    TLOAD(src1Tile, src1Global);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-#endif
-    TPARTMIN(dstTile, src0Tile, src1Tile);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-#endif
-    TSTORE(dstGlobal, dstTile);
-}
-
-void Launch_case_float32_2x4_src1_1x3_ties(void* dst, void* src0, void* src1, void* stream)
-{
-    Run_case_float32_2x4_src1_1x3_ties<<<1, nullptr, stream>>>(
-        static_cast<float*>(dst), static_cast<float*>(src0), static_cast<float*>(src1));
+    auto* dst = static_cast<int32_t*>(gm[0]);
+    auto* src0 = static_cast<int32_t*>(gm[1]);
+    auto* src1 = static_cast<int32_t*>(gm[2]);
+    RunTPARTMIN_2<<<1, nullptr, stream>>>(dst, src0, src1);
 }
 
 void LaunchCase(const std::string& name, void* const* gm, void* stream)
 {
-    if (name == "case_float32_16x16") {
-        Launch_case_float32_16x16(gm[0], gm[1], gm[2], stream);
-    }
-    if (name == "case_float16_16x32_src1_8x20") {
-        Launch_case_float16_16x32_src1_8x20(gm[0], gm[1], gm[2], stream);
-    }
-    if (name == "case_int16_3x13_src0_2x13_extremes") {
-        Launch_case_int16_3x13_src0_2x13_extremes(gm[0], gm[1], gm[2], stream);
-    }
-    if (name == "case_int32_2x100_src0_0x100") {
-        Launch_case_int32_2x100_src0_0x100(gm[0], gm[1], gm[2], stream);
-    }
-    if (name == "case_float32_2x4_src1_1x3_ties") {
-        Launch_case_float32_2x4_src1_1x3_ties(gm[0], gm[1], gm[2], stream);
-    }
+    const auto launch = [&](const char* own, void (*launcher)(void* const* gm, void* stream)) {
+        if (name == own) {
+            launcher(gm, stream);
+        }
+    };
+    launch("case_float32_16x16", LaunchTPARTMIN_1<float, 16, 16, 16, 16, 16, 16, 0x400, 0x800>);
+    launch("case_float16_16x32_src1_8x20", LaunchTPARTMIN_1<half, 16, 32, 8, 20, 16, 32, 0x400, 0x600>);
+    launch("case_int16_3x13_src0_2x13_extremes", LaunchTPARTMIN_1<int16_t, 2, 13, 3, 13, 3, 16, 0x40, 0xa0>);
+    launch("case_float32_2x4_src1_1x3_ties", LaunchTPARTMIN_1<float, 2, 4, 1, 3, 2, 8, 0x40, 0x60>);
+    launch("case_int32_2x100_src0_0x100", LaunchTPARTMIN_2);
 }

@@ -15,21 +15,23 @@ using Gm =
 template <typename T, int kRows, int kCols, int kValidRows, int kValidCols>
 using UbTile = Tile<TileType::Vec, T, kRows, kCols, BLayout::RowMajor, kValidRows, kValidCols>;
 
-// case_float32_2x13: UB 1,152 of 131,072 B
-// src [0x0, 0x100), idx [0x100, 0x200), dst [0x200, 0x400), tmp [0x400, 0x480)
-extern "C" __global__ AICORE void Run_case_float32_2x13(__gm__ float* dst, __gm__ float* src, __gm__ uint32_t* idx)
+// UB: at most 10,752 of 131,072 B.
+template <
+    typename T, int kRows, int kCols, int kPitch, int kDstCols, int kDstPitch, int kTileCols, int kDstTileCols,
+    int kIdxAddr, int kDstAddr, int kTmpAddr>
+__global__ AICORE void RunTSORT32_1(__gm__ T* dst, __gm__ T* src, __gm__ uint32_t* idx)
 {
-    Gm<float, 2, 13, 13> srcGlobal(src);
-    Gm<uint32_t, 2, 13, 13> idxGlobal(idx);
-    Gm<float, 2, 26, 26> dstGlobal(dst);
-    UbTile<float, 2, 32, 2, 13> srcTile;
-    UbTile<uint32_t, 2, 32, 2, 13> idxTile;
-    UbTile<float, 2, 64, 2, 26> dstTile;
-    UbTile<float, 1, 32, 1, 32> tmpTile;
+    Gm<T, kRows, kCols, kPitch> srcGlobal(src);
+    Gm<uint32_t, kRows, kCols, kPitch> idxGlobal(idx);
+    Gm<T, kRows, kDstCols, kDstPitch> dstGlobal(dst);
+    UbTile<T, kRows, kTileCols, kRows, kCols> srcTile;
+    UbTile<uint32_t, kRows, kTileCols, kRows, kCols> idxTile;
+    UbTile<T, kRows, kDstTileCols, kRows, kDstCols> dstTile;
+    UbTile<T, 1, kTileCols, 1, kTileCols> tmpTile;
     TASSIGN(srcTile, 0x0);
-    TASSIGN(idxTile, 0x100);
-    TASSIGN(dstTile, 0x200);
-    TASSIGN(tmpTile, 0x400);
+    TASSIGN(idxTile, kIdxAddr);
+    TASSIGN(dstTile, kDstAddr);
+    TASSIGN(tmpTile, kTmpAddr);
     TLOAD(srcTile, srcGlobal);
     TLOAD(idxTile, idxGlobal);
 #ifndef __PTO_AUTO__
@@ -44,16 +46,17 @@ extern "C" __global__ AICORE void Run_case_float32_2x13(__gm__ float* dst, __gm_
     TSTORE(dstGlobal, dstTile);
 }
 
-void Launch_case_float32_2x13(void* dst, void* src, void* idx, void* stream)
+template <typename T, int... kNumbers>
+void LaunchTSORT32_1(void* const* gm, void* stream)
 {
-    Run_case_float32_2x13<<<1, nullptr, stream>>>(
-        static_cast<float*>(dst), static_cast<float*>(src), static_cast<uint32_t*>(idx));
+    auto* dst = static_cast<T*>(gm[0]);
+    auto* src = static_cast<T*>(gm[1]);
+    auto* idx = static_cast<uint32_t*>(gm[2]);
+    RunTSORT32_1<T, kNumbers...><<<1, nullptr, stream>>>(dst, src, idx);
 }
 
-// case_float16_4x64_broadcast: UB 2,816 of 131,072 B
-// src [0x0, 0x200), idx [0x200, 0x300), dst [0x300, 0xb00)
-extern "C" __global__ AICORE void Run_case_float16_4x64_broadcast(
-    __gm__ half* dst, __gm__ half* src, __gm__ uint32_t* idx)
+// UB: 2,816 of 131,072 B.
+__global__ AICORE void RunTSORT32_2(__gm__ half* dst, __gm__ half* src, __gm__ uint32_t* idx)
 {
     Gm<half, 4, 64, 64> srcGlobal(src);
     Gm<uint32_t, 1, 64, 64> idxGlobal(idx);
@@ -78,59 +81,18 @@ extern "C" __global__ AICORE void Run_case_float16_4x64_broadcast(
     TSTORE(dstGlobal, dstTile);
 }
 
-void Launch_case_float16_4x64_broadcast(void* dst, void* src, void* idx, void* stream)
+void LaunchTSORT32_2(void* const* gm, void* stream)
 {
-    Run_case_float16_4x64_broadcast<<<1, nullptr, stream>>>(
-        static_cast<half*>(dst), static_cast<half*>(src), static_cast<uint32_t*>(idx));
+    auto* dst = static_cast<half*>(gm[0]);
+    auto* src = static_cast<half*>(gm[1]);
+    auto* idx = static_cast<uint32_t*>(gm[2]);
+    RunTSORT32_2<<<1, nullptr, stream>>>(dst, src, idx);
 }
 
-// half_part: UB 2,944 of 131,072 B
-// src [0x0, 0x180), idx [0x180, 0x480), dst [0x500, 0xb00), tmp [0xb00, 0xb80)
-extern "C" __global__ AICORE void Run_half_part(__gm__ half* dst, __gm__ half* src, __gm__ uint32_t* idx)
+// UB: 130,688 of 131,072 B.
+__global__ AICORE void RunTSORT32_3(__gm__ float* dst, __gm__ float* src, __gm__ uint32_t* idx)
 {
-    Gm<half, 3, 50, 64> srcGlobal(src);
-    Gm<uint32_t, 3, 50, 64> idxGlobal(idx);
-    Gm<half, 3, 200, 256> dstGlobal(dst);
-    UbTile<half, 3, 64, 3, 50> srcTile;
-    UbTile<uint32_t, 3, 64, 3, 50> idxTile;
-    UbTile<half, 3, 256, 3, 200> dstTile;
-    UbTile<half, 1, 64, 1, 64> tmpTile;
-    TASSIGN(srcTile, 0x0);
-    TASSIGN(idxTile, 0x180);
-    TASSIGN(dstTile, 0x500);
-    TASSIGN(tmpTile, 0xb00);
-    TLOAD(srcTile, srcGlobal);
-    TLOAD(idxTile, idxGlobal);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-#endif
-    TSORT32(dstTile, srcTile, idxTile, tmpTile);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-#endif
-    TSTORE(dstGlobal, dstTile);
-}
-
-void Launch_half_part(void* dst, void* src, void* idx, void* stream)
-{
-    Run_half_part<<<1, nullptr, stream>>>(
-        static_cast<half*>(dst), static_cast<half*>(src), static_cast<uint32_t*>(idx));
-}
-
-// case_float32_1x8150_ties: UB 130,688 of 131,072 B
-// src [0x0, 0x7f80), idx [0x7f80, 0xff00), dst [0xff00, 0x1fe00), tmp [0x1fe00, 0x1fe80)
-extern "C" __global__ AICORE void Run_case_float32_1x8150_ties(
-    __gm__ float* dst, __gm__ float* src, __gm__ uint32_t* idx)
-{
-    UbTile<float, 1, 8160, 1, 8150> srcTile;
-    UbTile<uint32_t, 1, 8160, 1, 8150> idxTile;
-    UbTile<float, 1, 16320, 1, 16300> dstTile;
     UbTile<float, 1, 32, 1, 32> tmpTile;
-    TASSIGN(srcTile, 0x0);
-    TASSIGN(idxTile, 0x7f80);
-    TASSIGN(dstTile, 0xff00);
     TASSIGN(tmpTile, 0x1fe00);
     UbTile<float, 1, 8128, 1, 8128> srcPart0;
     TASSIGN(srcPart0, 0x0);
@@ -176,63 +138,25 @@ extern "C" __global__ AICORE void Run_case_float32_1x8150_ties(
     TSTORE(dstPart1Global, dstPart1);
 }
 
-void Launch_case_float32_1x8150_ties(void* dst, void* src, void* idx, void* stream)
+void LaunchTSORT32_3(void* const* gm, void* stream)
 {
-    Run_case_float32_1x8150_ties<<<1, nullptr, stream>>>(
-        static_cast<float*>(dst), static_cast<float*>(src), static_cast<uint32_t*>(idx));
-}
-
-// case_float32_5x100_extremes: UB 10,752 of 131,072 B
-// src [0x0, 0xa00), idx [0xa00, 0x1400), dst [0x1400, 0x2800), tmp [0x2800, 0x2a00)
-extern "C" __global__ AICORE void Run_case_float32_5x100_extremes(
-    __gm__ float* dst, __gm__ float* src, __gm__ uint32_t* idx)
-{
-    Gm<float, 5, 100, 100> srcGlobal(src);
-    Gm<uint32_t, 5, 100, 100> idxGlobal(idx);
-    Gm<float, 5, 200, 200> dstGlobal(dst);
-    UbTile<float, 5, 128, 5, 100> srcTile;
-    UbTile<uint32_t, 5, 128, 5, 100> idxTile;
-    UbTile<float, 5, 256, 5, 200> dstTile;
-    UbTile<float, 1, 128, 1, 128> tmpTile;
-    TASSIGN(srcTile, 0x0);
-    TASSIGN(idxTile, 0xa00);
-    TASSIGN(dstTile, 0x1400);
-    TASSIGN(tmpTile, 0x2800);
-    TLOAD(srcTile, srcGlobal);
-    TLOAD(idxTile, idxGlobal);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-#endif
-    TSORT32(dstTile, srcTile, idxTile, tmpTile);
-#ifndef __PTO_AUTO__
-    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-#endif
-    TSTORE(dstGlobal, dstTile);
-}
-
-void Launch_case_float32_5x100_extremes(void* dst, void* src, void* idx, void* stream)
-{
-    Run_case_float32_5x100_extremes<<<1, nullptr, stream>>>(
-        static_cast<float*>(dst), static_cast<float*>(src), static_cast<uint32_t*>(idx));
+    auto* dst = static_cast<float*>(gm[0]);
+    auto* src = static_cast<float*>(gm[1]);
+    auto* idx = static_cast<uint32_t*>(gm[2]);
+    RunTSORT32_3<<<1, nullptr, stream>>>(dst, src, idx);
 }
 
 void LaunchCase(const std::string& name, void* const* gm, void* stream)
 {
-    if (name == "case_float32_2x13") {
-        Launch_case_float32_2x13(gm[0], gm[1], gm[2], stream);
-    }
-    if (name == "case_float16_4x64_broadcast") {
-        Launch_case_float16_4x64_broadcast(gm[0], gm[1], gm[2], stream);
-    }
-    if (name == "half_part") {
-        Launch_half_part(gm[0], gm[1], gm[2], stream);
-    }
-    if (name == "case_float32_1x8150_ties") {
-        Launch_case_float32_1x8150_ties(gm[0], gm[1], gm[2], stream);
-    }
-    if (name == "case_float32_5x100_extremes") {
-        Launch_case_float32_5x100_extremes(gm[0], gm[1], gm[2], stream);
-    }
+    const auto launch = [&](const char* own, void (*launcher)(void* const* gm, void* stream)) {
+        if (name == own) {
+            launcher(gm, stream);
+        }
+    };
+    launch("case_float32_2x13", LaunchTSORT32_1<float, 2, 13, 13, 26, 26, 32, 64, 0x100, 0x200, 0x400>);
+    launch("half_part", LaunchTSORT32_1<half, 3, 50, 64, 200, 256, 64, 256, 0x180, 0x500, 0xb00>);
+    launch(
+        "case_float32_5x100_extremes", LaunchTSORT32_1<float, 5, 100, 100, 200, 200, 128, 256, 0xa00, 0x1400, 0x2800>);
+    launch("case_float16_4x64_broadcast", LaunchTSORT32_2);
+    launch("case_float32_1x8150_ties", LaunchTSORT32_3);
 }
