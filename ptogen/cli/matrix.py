@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from ptogen.cli import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ptogen.matrix.engine import Choose, Outcome
+    from ptogen.matrix.engine import Outcome
     from ptogen.matrix.make import Options
     from ptogen.matrix.suites import SuiteRows
     from ptogen.spec.matrix import Matrix
@@ -117,6 +118,7 @@ def matrix(
     from ptogen.cli._render import read_license_header
     from ptogen.executor import opened
     from ptogen.executor.local import processors
+    from ptogen.matrix.choose import Selection
     from ptogen.matrix.engine import generate, suites_of
     from ptogen.matrix.make import Options
 
@@ -136,17 +138,22 @@ def matrix(
     looking = dry_run or diff or check
     header = read_license_header(license_header, into)
     options = Options(into or out, ub_bytes, header, looking, diff, force or check, into is not None)
-    choose = _choose(select, shard)
+    choose = Selection(select, shard) if select or shard else None
     part = "-shard-{}-of-{}".format(*shard) if shard and not select else ""
     with opened(executor, jobs, processors()) as place:
         if listing:
-            _list(suites_of(loaded, options, 1, choose, place), format_)
+            with closing(suites_of(loaded, options, 1, choose, place)) as found:
+                _list(found, format_)
+            if choose:
+                choose.require_some()
             return
         watcher = _watcher()
         try:
             outcome = generate(loaded, options, executor=place, part=part, choose=choose, prune=prune, watcher=watcher)
         finally:
             watcher.close()
+    if choose:
+        choose.require_some()
     _print(outcome, options, format_)
     if into:
         put_in(into, outcome.entries, looking)
@@ -183,25 +190,6 @@ def _load(paths: Sequence[Path]) -> list[Matrix]:
     if faults:
         raise PtogenError(faults)
     return loaded
-
-
-def _choose(select: str | None, shard: tuple[int, int] | None) -> Choose | None:
-    from ptogen.matrix.choose import by_name, by_shard
-
-    steps: list[Choose] = []
-    if shard:
-        steps.append(by_shard(*shard))
-    if select:
-        steps.append(by_name(select))
-    if not steps:
-        return None
-
-    def choose(rows: Any) -> Any:
-        for step in steps:
-            rows = rows and step(rows)
-        return rows
-
-    return choose
 
 
 # What a person sees

@@ -31,15 +31,12 @@ def ops(name: str | None, format_: str) -> None:
     from ptogen.ops import catalogue
 
     known = catalogue()
-    if name is not None and name not in known:
-        from difflib import get_close_matches
+    if name is not None and name.lower() not in known:
+        from ptogen.spec.names import no_op
 
-        near = get_close_matches(name, known, 1)
-        raise click.UsageError(
-            f"There is no op {name!r}."
-            + (f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(known)}.")
-        )
-    chosen = list(known.values()) if name is None else [known[name]]
+        message, hint = (part[:1].upper() + part[1:] for part in no_op(name, known))
+        raise click.UsageError(f"{message}. {hint}".replace("`", "'"))
+    chosen = list(known.values()) if name is None else [known[name.lower()]]
     if format_ == "json":
         print_json({"ops": [_as_data(op) for op in chosen]})
     elif format_ == "markdown":

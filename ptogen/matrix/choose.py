@@ -53,6 +53,43 @@ def by_name(text: str) -> Choose:
     return choose
 
 
+class Selection:
+    """What ``--shard`` and ``--select`` leave, counted.
+
+    Args:
+        select: glob or expression, or None.
+        shard: part and whole, or None.
+
+    Raises:
+        PtogenError: PTG114.
+    """
+
+    def __init__(self, select: str | None, shard: tuple[int, int] | None) -> None:
+        self._select = select
+        self._shard = by_shard(*shard) if shard else None
+        self._by_name = by_name(select) if select else None
+        self._seen = self._left = 0
+        self._first = ""
+
+    def __call__(self, rows: SuiteRows) -> SuiteRows | None:
+        self._seen += len(rows.rows)
+        self._first = self._first or f"{rows.key}.{rows.rows[0].name}"
+        chosen = self._by_name(rows) if self._by_name else rows
+        self._left += len(chosen.rows) if chosen else 0
+        return self._shard(chosen) if chosen and self._shard else chosen
+
+    def require_some(self) -> None:
+        """A shard may be empty; a name that nothing has is a mistake.
+
+        Raises:
+            PtogenError: PTG115, where ``--select`` left nothing.
+        """
+        if self._by_name and not self._left:
+            message = f"--select {self._select}: none of the {self._seen:,} cases fits"
+            hint = f"--list prints their names, such as {self._first}; fields are picked by an expression: rows < 4"
+            raise PtogenError(Diagnostic("PTG115", message, hint=hint))
+
+
 def _by_glob(glob: str) -> Choose:
     def choose(rows: SuiteRows) -> SuiteRows | None:
         prefixes = ("", f"{rows.key}.", f"{test_suite_of(rows.name)}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -292,11 +292,6 @@ def _run(
     outcome.counts += record.counts
     for reason, message in dropped.examples.items():
         outcome.examples.setdefault(reason, message)
-    if not record.suites and choose is None:
-        details = tuple(f"{reason}: {message}" for reason, message in sorted(dropped.examples.items()))
-        message = "no combination of the matrix is left"
-        hint = "look at `where`, `exclude` and the values" if not details else None
-        raise PtogenError(Diagnostic("PTG115", message, matrix.marks.at(("matrix",)), details, hint))
     return record
 
 
@@ -334,12 +329,24 @@ def _made(workers: Workers, matrix: Matrix, options: Options, trusted: bool, tas
 
 
 def expanded(workers: Workers, number: int, matrix: Matrix, options: Options, dropped: Dropped) -> Iterator[SuiteRows]:
-    """The suites of one of the workers' matrices."""
+    """The suites of one of the workers' matrices.
+
+    Raises:
+        PtogenError: PTG115, where there is none.
+    """
 
     def expand(pieces: Iterable[Slice]) -> Iterator[Expanded]:
         return workers.map(_expand, ((number, piece) for piece in pieces))
 
-    return suites(matrix, expand, dropped, options.ub_bytes)
+    empty = True
+    for rows in suites(matrix, expand, dropped, options.ub_bytes):
+        empty = False
+        yield rows
+    if empty:
+        details = tuple(f"{reason}: {message}" for reason, message in sorted(dropped.examples.items()))
+        message = "no combination of the matrix is left"
+        hint = "look at `where`, `exclude` and the values" if not details else None
+        raise PtogenError(Diagnostic("PTG115", message, matrix.marks.at(("matrix",)), details, hint))
 
 
 def suites_of(
@@ -348,7 +355,7 @@ def suites_of(
     jobs: int,
     choose: Choose | None = None,
     executor: Executor | None = None,
-) -> Iterator[SuiteRows]:
+) -> Generator[SuiteRows, None, None]:
     """The suites without anything made of them, for a list of names; the arguments are those of :func:`generate`."""
     workers = (executor or Local(jobs)).workers(_prepare, matrices, options, [False] * len(matrices))
     try:

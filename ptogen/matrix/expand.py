@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from ptogen.errors import Diagnostic
+from ptogen.errors import Diagnostic, PtogenError
 from ptogen.graph.model import Graph
 from ptogen.matrix.boundaries import Boundaries
 from ptogen.ops import catalogue
 from ptogen.ops.base import Op
 from ptogen.ops.case import CaseFields
-from ptogen.plan.planner import fits
+from ptogen.plan.planner import fits, plan_case
 from ptogen.platforms import PLATFORMS, Platform
 from ptogen.spec.case import case_name
 from ptogen.spec.expression import ExpressionError
@@ -236,12 +236,25 @@ class Combinations:
         elif not self._fits(case):
             message = f"{name} does not fit the {self.ub_bytes:,} B of UB on {self.platform}"
             self._drop(fields, "", "PTG301", message)
+        elif short := self._short_of_flags(case):
+            self._drop(fields, "", short.code, f"{name} on {self.platform}: {short.message}", short.hint)
         else:
             text = case.model_dump_json(exclude_none=True, exclude={"name"})
             self.result.rows.append(Row(name, text, fields.get("dtype", ""), self.filtered))
 
     def _fits(self, case: CaseFields) -> bool:
         return fits(Graph.of(self.op), self.op.sizing(case, self.platform), self.mode, self.ub_bytes, case.ub)
+
+    def _short_of_flags(self, case: CaseFields) -> Diagnostic | None:
+        """PTG302; only a case of several instructions can need so many flags, and is planned to see it."""
+        sizing = self.op.sizing(case, self.platform)
+        if self.mode == "auto" or len(sizing.parts) * len(sizing.operands) <= self.platform.event_ids:
+            return None
+        try:
+            plan_case(Graph.of(self.op), case, self.platform, self.mode, self.ub_bytes)
+        except PtogenError as error:
+            return error.diagnostics[0]
+        return None
 
     def _drop(
         self, fields: Mapping[str, Any], at: str, code: str, message: str, hint: str | None = None, name: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -60,10 +61,20 @@ def pin_faults(case: CaseFields, sizing: Sizing) -> list[Fault]:
     judge."""
     names = [operand.name for operand in sizing.operands]
     return [
-        Fault("PTG204", f"ub.{name}", f"{name} is not an operand of this case; it has {', '.join(names)}")
+        Fault(
+            "PTG204",
+            f"ub.{name}",
+            f"{name} is not an operand of this case; it has {', '.join(names)}",
+            _meant(name, names),
+        )
         for name in case.ub or {}
         if name not in names
     ]
+
+
+def _meant(name: str, names: list[str]) -> str | None:
+    near = get_close_matches(name.lower(), names, 1, 0.5)
+    return f"did you mean `{near[0]}`?" if near else None
 
 
 def data_faults(case: CaseFields, base: Path, dtype: Dtype, rows: int, cols: int) -> list[Fault]:

@@ -48,7 +48,10 @@ class AxisReader(CaseReader):
             word = self.choice(path, value, allowed)
             return Axis((word,) if word else (), path)
         if not value:
-            self.fault("PTG106", path, f"{path[-1]} is an empty list", f"choose from {listing(allowed)}")
+            words = (
+                "write at least one that `ptogen ops` lists" if path[-1] == "op" else f"choose from {listing(allowed)}"
+            )
+            self.fault("PTG106", path, f"{path[-1]} is an empty list", words)
         found: dict[str, None] = {}
         for place, item in enumerate(value):
             word = self.choice((*path, place), item, allowed)

@@ -17,6 +17,7 @@ from ptogen.spec.document import Document
 from ptogen.spec.faults import Faults, clip, listing, quote, suggest
 from ptogen.spec.fields import build, wrong_choice, wrong_type
 from ptogen.spec.model import Path
+from ptogen.spec.names import no_op, platform_meant
 
 TOP = ("op", "platform", "mode", "name", "cases")
 """Keys of the document itself; every other key belongs to a case."""
@@ -103,9 +104,19 @@ class CaseReader:
         label = next(part for part in reversed(path) if isinstance(part, str))
         if value is None:
             if not self.is_misspelt(label):
-                self.fault("PTG107", path, f"{label} is missing", f"write `{label}:` with {listing(allowed, 'or')}")
+                words = "the name of one that `ptogen ops` lists" if label == "op" else listing(allowed, "or")
+                self.fault("PTG107", path, f"{label} is missing", f"write `{label}:` with {words}")
         elif isinstance(value, str) and value in allowed:
             return value
+        elif label == "op" and isinstance(value, str):
+            self.fault("PTG106", path, *no_op(value, allowed))
+        elif (
+            label == "platform"
+            and (scalar := self.document.scalars.get(path))
+            and (meant := platform_meant(scalar.text))
+        ):
+            message, _ = wrong_choice(label, value, scalar, allowed)
+            self.fault("PTG106", path, message, f"{scalar.text} is {meant} here: write {meant}")
         else:
             self.fault("PTG106", path, *wrong_choice(label, value, self.document.scalars.get(path), allowed))
         return None
@@ -153,7 +164,8 @@ class CaseReader:
         elif key in TOP:
             hint = f"`{key}` stands at the top of the file and holds for all cases"
         elif owners:
-            hint = f"`{key}` is a field of {listing(owners)}"
+            shown = owners if len(owners) < 5 else [*owners[:3], f"{len(owners) - 3} more"]
+            hint = f"`{key}` is a field of {listing(shown)}"
         elif meant := self.faults.suggest(key, (*known, *TOP)):
             hint = f"did you mean `{meant}`?"
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,9 @@ _ARITHMETIC: dict[type[ast.operator], tuple[str, Callable[[int, int], int]]] = {
     ast.Mod: ("%", operator.mod),
 }
 _ALLOWED = "comparisons, and, or, not, in, + - * // %, numbers, words, lists and the fields"
+
+
+_ASSIGNMENT = re.compile("(?<![=!<>])=(?!=)")
 
 
 class ExpressionError(Exception):
@@ -108,7 +112,9 @@ def parse(text: str, fields: Collection[str], words: Collection[str]) -> Express
         tree = ast.parse(text, mode="eval")
     except SyntaxError as error:
         column = max((error.offset or 1) - 1, 0) if (error.lineno or 1) == 1 else 0
-        raise ExpressionError("this is not an expression", column, f"allowed are {_ALLOWED}") from None
+        compared = _ASSIGNMENT.sub("==", text)
+        hint = f"two values are compared with ==: {compared}" if compared != text else f"allowed are {_ALLOWED}"
+        raise ExpressionError("this is not an expression", column, hint) from None
     except (ValueError, RecursionError, MemoryError):
         raise ExpressionError("this is not an expression that can be read", 0, f"allowed are {_ALLOWED}") from None
     reader = _Reader(fields, words)

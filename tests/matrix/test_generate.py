@@ -256,6 +256,31 @@ def test_select_shard_and_list(matrix: Path, tmp_path: Path, capsys: pytest.Capt
     assert "PTG114" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("listing", [True, False])
+def test_what_selects_nothing_is_no_success(
+    matrix: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], listing: bool
+) -> None:
+    out, more = tmp_path / "out", ["--list"] if listing else []
+    for select in ("a5-*_34", "rows == 4"):
+        assert make(matrix, out, "--select", select, *more) == 2
+        said = capsys.readouterr().err
+        assert f"PTG115: --select {select}: none of the 324 cases fits" in said
+        assert "such as a2a3-tsort32_1.case_float32_1x5" in said
+    assert not list(out.glob("tests/**/*.cpp"))
+    whole = ["1/500", "2/500", "3/500"]
+    assert [make(matrix, out, "--shard", one, *more) for one in whole] == [0, 0, 0], "a shard may be empty"
+    assert make(matrix, out, "--select", "*", "--shard", "1/500", *more) == 0
+    matrix.write_text(MATRIX + "where: rows > 5\n")
+    capsys.readouterr()
+    assert make(matrix, out, *more) == 2 and "PTG115: no combination" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_ends_a_list(matrix: Path) -> None:
+    command = f"{sys.executable} -m ptogen matrix {matrix} --list -j 3 | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (141, "a2a3-tsort32_1.case_float32_1x5\n", "")
+
+
 def test_shards_make_the_whole_tree(matrix: Path, tmp_path: Path) -> None:
     make(matrix, tmp_path / "whole")
     for part in (1, 2):

@@ -8,6 +8,7 @@ import re
 import time
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptogen.errors import PtogenError
+from ptogen.matrix import expand
 from ptogen.matrix import rows as rows_module
 from ptogen.matrix.boundaries import boundaries
 from ptogen.matrix.expand import Expander
@@ -87,6 +89,17 @@ def test_too_large_for_ub_is_dropped_or_an_error() -> None:
     assert "PTG301: case_float32_400x64 does not fit the 196,608 B of UB on a2a3" in messages(
         f"{text}\non_invalid: error"
     )
+
+
+def test_what_needs_too_many_flags_is_dropped_by_name_or_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No shipped platform has so few event ids."""
+    text = "matrix: {op: tpartmin, platform: a5, dtype: int64, dst: [1, 200], src0: [1, 200], src1: [[1, 200], [1, 8]]}"
+    assert counted(made(text)[1]) == {}
+    monkeypatch.setitem(expand.PLATFORMS, "a5", replace(expand.PLATFORMS["a5"], event_ids=1))
+    kept, dropped = made(f"{text}\nmode: manual\n".replace("\nmode: manual", ""))
+    assert counted(dropped) == {"PTG302": 2} and not kept
+    assert dropped.examples["PTG302"].startswith("case_int64_1x200 on a5: PIPE_")
+    assert "error PTG302: case_int64_1x200 on a5: PIPE_" in messages(f"{text}\non_invalid: error\n")
 
 
 # Axes
@@ -192,8 +205,6 @@ EDGES = """matrix:
 
 def test_what_fits_is_what_can_be_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     """A matrix asks ``fits``, which decides most cases without placing a tile; the planner has the last word."""
-    from ptogen.matrix import expand
-
     answers = {}
     real = expand.fits
 
@@ -431,6 +442,16 @@ def test_expressions(text: str, holds: bool) -> None:
 def test_what_is_no_expression_is_refused(text: str) -> None:
     with pytest.raises(ExpressionError):
         parse(text, FIELDS, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("rows = 3", "rows == 3"), ("rows <= 3 and cols=4", "rows <= 3 and cols==4"), ("rows >", "allowed are")],
+)
+def test_one_sign_of_equality_is_two(text: str, hint: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse(text, FIELDS, ())
+    assert hint in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(

@@ -239,3 +239,41 @@ def test_default_names_that_are_too_long_are_cut_and_kept_apart():
         "case_float32_multi_1024_4096_2048_64_exhausted_reversed_6c93ccdd",
         "case_float32_multi_1024_4096_2048_128_exhausted_reverse_1f6d26b1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("word", "message", "hint"),
+    [
+        ("tadd", "TADD is an instruction of the ISA that ptogen does not render yet", "near it: tpartadd"),
+        ("TROWSUM", "TROWSUM is an instruction of the ISA that ptogen does not render yet", "`ptogen ops` lists all"),
+        ("TSORT32", "there is no op `TSORT32`", "did you mean `tsort32`?"),
+        ("quux", "there is no op `quux`", "`ptogen ops` lists all"),
+    ],
+)
+def test_ops_that_are_not_there(word, message, hint):
+    with pytest.raises(PtogenError) as caught:
+        load_text(f"op: {word}\nplatform: a2a3\n", "spec.yaml")
+    fault = caught.value.diagnostics[0]
+    assert fault.message == message and hint in fault.hint
+
+
+@pytest.mark.parametrize(
+    ("word", "platform"),
+    [("910B", "a2a3"), ("910_93", "a2a3"), ("A2", "a2a3"), ("A3", "a2a3"), ("ascend910b", "a2a3")]
+    + [("Ascend-910B", "a2a3"), ("950", "a5"), ("A5", "a5"), ("Ascend 950", "a5"), ("x90", "kirinx90")],
+)
+def test_platforms_as_people_call_them(word, platform):
+    with pytest.raises(PtogenError) as caught:
+        load_text(f"op: tsort32\nplatform: {word}\n{CASE}", "spec.yaml")
+    (fault,) = caught.value.diagnostics
+    assert fault.code == "PTG106" and fault.hint == f"{word} is {platform} here: write {platform}"
+
+
+def test_a_pin_that_is_misspelt():
+    with pytest.raises(PtogenError) as caught:
+        load_text(
+            f"op: tsort32\nplatform: a2a3\n{CASE.replace('32', '33').replace('float33', 'float32')}ub: {{temp: 0}}\n",
+            "spec.yaml",
+        )
+    (fault,) = caught.value.diagnostics
+    assert fault.code == "PTG204" and fault.hint == "did you mean `tmp`?"
