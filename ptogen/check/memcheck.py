@@ -195,14 +195,29 @@ def _planned_overlap(trace: Trace) -> list[Finding]:
             lives[name] = (lives.get(name, (place, place))[0], place)
     findings = []
     tiles = sorted((one for one in trace.buffers.values() if one.name in lives), key=lambda one: (one.start, one.name))
+
+    def together(one: Buffer, two: Buffer) -> bool:
+        return lives[one.name][0] <= lives[two.name][1] and lives[two.name][0] <= lives[one.name][1]
+
+    def free(tile: Buffer, start: int) -> int:
+        """The first address from ``start`` on where a tile meets no other one while both are live."""
+        for other in tiles:
+            start = -(-start // tile.align) * tile.align
+            if other is not tile and other.end > start and other.start < start + tile.bytes and together(other, tile):
+                start = other.end
+        return -(-start // tile.align) * tile.align
+
     for place, one in enumerate(tiles):
         for two in tiles[place + 1 :]:
             if two.start >= one.end:
                 break
-            if lives[one.name][0] <= lives[two.name][1] and lives[two.name][0] <= lives[one.name][1]:
+            if together(one, two):
                 shared = min(one.end, two.end) - two.start
                 message = f"{one.range} and {two.range} overlap in {shared:,} B while both are live"
-                hint = f"place {two.name} at {one.end:#x} or above"
+                address = free(two, one.end)
+                hint = f"place {two.name} at {address:#x}"
+                if address + two.bytes > trace.ub_bytes:
+                    hint = f"move other tiles: behind {one.name} there is no room for the {two.bytes:,} B of {two.name}"
                 findings.append(Finding("PTG403", message, (one.range, two.range), operand=two.operand, hint=hint))
     return findings
 

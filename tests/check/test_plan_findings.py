@@ -51,6 +51,17 @@ def test_what_is_loaded_and_not_used():
     assert finding.message == "no step uses 512 B that 2 TLOAD(idx) brings"
 
 
+def test_a_pinned_overlap_is_said_once_and_its_hint_minds_other_tiles():
+    plan = planned("tsort32", dtype="float32", rows=2, cols=13, ub={"src": 0, "idx": 0, "dst": 0x100})
+    (finding,) = found(plan)
+    assert finding.code == "PTG403" and finding.message.startswith("idx [0x0, 0x100) and src [0x0, 0x100) overlap")
+    assert finding.hint == "place src at 0x380", "dst is pinned behind idx, and tmp stands behind dst"
+    high = 196_608 - 256
+    plan = planned("tsort32", dtype="float32", rows=2, cols=13, ub={"src": high, "idx": high})
+    (finding,) = found(plan)
+    assert finding.hint == "move other tiles: behind idx there is no room for the 256 B of src"
+
+
 def test_a_tile_and_a_tensor_of_different_shapes():
     for place in (0, len(SORT.program) - 1):
         step = SORT.program[place]
