@@ -13,7 +13,7 @@ from ptogen import output
 from ptogen.errors import Diagnostic, Position, PtogenError
 from ptogen.executor import Executor, Workers
 from ptogen.executor.local import Local
-from ptogen.matrix.expand import Expanded, Expander, Group, Slice
+from ptogen.matrix.expand import EXCLUDED, Expanded, Expander, Group, Slice
 from ptogen.matrix.make import Done, Options, left, make, render, written
 from ptogen.matrix.record import Record, path_of, read
 from ptogen.matrix.rows import Dropped
@@ -343,9 +343,17 @@ def expanded(workers: Workers, number: int, matrix: Matrix, options: Options, dr
         empty = False
         yield rows
     if empty:
-        details = tuple(f"{reason}: {message}" for reason, message in sorted(dropped.examples.items()))
-        message = "no combination of the matrix is left"
-        hint = "look at `where`, `exclude` and the values" if not details else None
+        reasons: Counter[str] = Counter()
+        for (_, _, reason), count in dropped.counts.items():
+            reasons[reason] += count
+        details = tuple(
+            f"{count:,} {reason}" + (f": {dropped.examples[reason]}" if reason in dropped.examples else "")
+            for reason, count in sorted(reasons.items())
+        )
+        message = f"no combination of the matrix is left, of {reasons.total():,}"
+        hint = (
+            "look at `where` and `exclude`" if EXCLUDED in reasons else "give values that fit the op and the platform"
+        )
         raise PtogenError(Diagnostic("PTG115", message, matrix.marks.at(("matrix",)), details, hint))
 
 

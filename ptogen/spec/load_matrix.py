@@ -257,7 +257,11 @@ class _MatrixReader(AxisReader):
         if isinstance(value, dict) or value == "sample":
             self.fault("PTG106", path, "a strategy with a number is a sample", "write strategy: {sample: 100}")
             return "all", 0
-        return self.choice(path, value, STRATEGIES[:3]) or "all", 0
+        words = (*STRATEGIES[:3], "{sample: 100}")
+        word = self.choice(path, value, words) or "all"
+        if word == words[-1]:
+            self.fault("PTG106", path, f"strategy is text: `{word}`", "write it without quotes")
+        return word, 0
 
     def _integer(self, key: str, default: int, low: int, high: int) -> int:
         value = self.data.get(key, default)

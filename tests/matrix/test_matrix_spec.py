@@ -299,6 +299,10 @@ def test_a_sample_of_a_space_of_any_size() -> None:
     assert cases == fields(text) != fields(f"{text}seed: 1\n")
 
 
+def test_a_sample_in_quotes_is_refused() -> None:
+    assert "write it without quotes" in messages(f"matrix: {{{SORT}, rows: 1, cols: 2}}\nstrategy: '{{sample: 100}}'\n")
+
+
 def test_a_sample_of_boundaries_takes_one_of_each_combination() -> None:
     text = (
         f"matrix: {{{SORT}, rows: {{min: 1, max: 9}}, seed: {{min: 0, max: 999999}}, cols: {{boundaries: [1, 99]}}}}\n"
