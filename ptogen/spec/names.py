@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Collection
 
+from ptogen.ops import instructions
 from ptogen.spec.faults import listing, quote
 
 PLATFORM_NAMES = {
@@ -26,13 +27,6 @@ PLATFORM_NAMES = {
 def platform_meant(text: str) -> str | None:
     """The platform that a name such as ``Ascend910B``, ``910_93`` or ``A5`` stands for, or None."""
     return PLATFORM_NAMES.get(re.sub("ascend|atlas|kirin|[^a-z0-9]", "", text.lower()))
-
-
-def instructions() -> Collection[str]:
-    """The instructions of the ISA that ptogen knows, rendered or not."""
-    from ptogen.check.roles import table
-
-    return table()
 
 
 def no_op(word: str, ops: Collection[str]) -> tuple[str, str]:
