@@ -136,3 +136,26 @@ class Enum(Attribute[str]):
 
     def assembly(self, value: str) -> str:
         return self.members[value].assembly
+
+
+def _enum(cpp: str, assembly: str, members: Mapping[str, tuple[str, str]]) -> Mapping[str, Member]:
+    return {name: Member(f"{cpp}::{own}", f"#pto{assembly.format(said)}") for name, (own, said) in members.items()}
+
+
+ROUND = _enum(
+    "RoundMode",
+    "<round_mode {}>",
+    {name: (f"CAST_{name.upper()}",) * 2 for name in ("none", "rint", "round", "floor", "ceil", "trunc", "odd")},
+)
+"""Rounding of a conversion (``RoundMode``, pto/common/type.hpp; the ISA's page TCVT)."""
+
+COMPARE = _enum("CmpMode", "<cmp {}>", {name: (name.upper(), name) for name in ("eq", "ne", "lt", "le", "gt", "ge")})
+"""Comparisons (``CmpMode``, pto/common/type.hpp; the ISA's page TCMP)."""
+
+PATTERN = _enum(
+    "MaskPattern",
+    ".mask_pattern<{}>",
+    {name: (name, name) for name in ("P0101", "P1010", "P0001", "P0010", "P0100", "P1000", "P1111")},
+)
+"""Which elements of each group are taken, the right-most bit being the first (``MaskPattern``, pto/common/type.hpp; the
+ISA's page TGATHER)."""

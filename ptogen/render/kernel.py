@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, count
 
 from ptogen.ops.attributes import Value
 from ptogen.plan.model import (
@@ -160,12 +161,12 @@ class _Body(Visitor[None]):
         self.windows: dict[Window, str] = {}
         """Names of the parts of tiles that are declared where the statements stand."""
         self.lines: list[str] = []
-        self.declared: set[tuple[GmWindow, Window]] = set()
-        """Moves of whole tiles, whose tensors are declared once and on top."""
+        self.globals: set[str] = set()
+        self.declared: dict[tuple[GmWindow, Window], str] = {}
+        """Regions of tensors that whole tiles move, which are declared once and on top, by name."""
         for step in plan.program:
             if isinstance(step, (Load, Store)) and self._is_whole(step.window):
-                self.declared.add((step.gm, step.window))
-                self._global(f"{step.window.tile}Global", step)
+                self.declared[step.gm, step.window] = self._global(step.window.tile, step)
         whole = [tile for tile in plan.tiles if tile.name in self._whole_tiles()]
         for tile in whole:
             self.lines.append(f"{self._type(tile.name, tile)} {tile.name}Tile{self._valid(tile.name, tile)};")
@@ -185,8 +186,12 @@ class _Body(Visitor[None]):
         tile = self.plan.tile(window.tile)
         return (window.rows, window.cols, window.valid_cols) == (tile.rows, tile.cols, tile.valid_cols)
 
-    def _global(self, name: str, step: Load | Store) -> None:
-        """Declares the region of a tensor that a step moves."""
+    def _global(self, tile: str, step: Load | Store) -> str:
+        """Declares the region of a tensor that a step moves, called as the tile; as the tensor where the tile moves
+        another region, too."""
+        again = (f"{step.gm.tensor}Global{number or ''}" for number in count())
+        name = next(one for one in chain([f"{tile}Global"], again) if one not in self.globals)
+        self.globals.add(name)
         tensor, gm = self.plan.tensor(step.gm.tensor), step.gm
         by_columns = tensor.layout is Layout.COL_MAJOR
         sizes = [("Rows", gm.rows), ("Cols", gm.cols), ("Pitch", tensor.strides[1 if by_columns else 0])]
@@ -194,6 +199,7 @@ class _Body(Visitor[None]):
         start = gm.offset(tensor)
         origin = tensor.name if start == ZERO else f"{tensor.name} + {self._affine(tensor.name, 'Start', start)}"
         self.lines.append(f"{kind} {name}({origin});")
+        return name
 
     def _spelt(self, alias: str, owner: str, ctype: str, sizes: Sequence[tuple[str, int]], more: str = "") -> str:
         """A type of the file's own aliases."""
@@ -257,11 +263,9 @@ class _Body(Visitor[None]):
         """The names of a move's tensor and tile, declared here where they are not on top."""
         name = step.window.tile
         if (step.gm, step.window) in self.declared:
-            return f"{name}Global", f"{name}Tile"
+            return self.declared[step.gm, step.window], f"{name}Tile"
         tile = self._operand(step.window)
-        tensor = f"{tile}Global"
-        self._global(tensor, step)
-        return tensor, tile
+        return self._global(tile, step), tile
 
     def set_flag(self, step: SetFlag) -> None:
         self.lines.append(f"set_flag({step.src}, {step.dst}, EVENT_ID{step.event});")
