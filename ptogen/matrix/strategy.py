@@ -127,16 +127,20 @@ class Covering:
         if len(self._sizes) == 1:
             self.rows = [(digit,) for digit in range(self._sizes[0]) if self._exists((digit,))]
         dead: set[int] = set()
-        for number, pair in enumerate(list(self._missing)):
+        lost: list[tuple[int, ...]] = []
+        for pair in list(self._missing):
             if pair not in self._missing:
                 continue
-            tries = min(self._tries, max(10, self._left // (self.pairs - number)))
+            tries = min(self._tries, max(10, self._left // 100))
             if not dead.isdisjoint(pair) or self._found(pair, tries):
                 continue
             # Perhaps one of the values is in no combination at all; then none of its pairs is looked for any more.
             fresh = [value for value in pair if value not in self._alive and not self._found((value,), tries)]
             dead.update(fresh)
-            self.lost += [(self._axis(value),) for value in fresh] or [tuple(map(self._axis, pair))]
+            lost += [(value,) for value in fresh] or [pair]
+        # Some were in a combination that was made for another pair.
+        lost = [values for values in lost if self._alive.isdisjoint(values) or values in self._missing]
+        self.lost = [tuple(map(self._axis, values)) for values in lost]
         self.held = self.pairs - len(self._missing)
 
     def _axis(self, value: int) -> tuple[int, int]:
