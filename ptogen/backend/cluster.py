@@ -285,12 +285,8 @@ def _lost(unit: Unit, fault: Diagnostic) -> tuple[CheckReport, str, str]:
 def _result(manifest: Manifest, cases: Sequence[CaseResult]) -> SuiteResult:
     """A suite that no worker has checked."""
     facts = {str(case["name"]): case for case in manifest.cases}
-    own = (
-        replace(case, defects=tuple(facts[case.name].get("defects", ())), fields=facts[case.name].get("fields", {}))
-        for case in cases
-    )
-    words = [str(manifest.suite[name]) for name in ("op", "platform", "mode", "test_suite")]
-    return SuiteResult(manifest.key, *words, manifest.directory, tuple(own))
+    own = [replace(case, defects=tuple(facts[case.name].get("defects", ()))) for case in cases]
+    return suite_run.result_of(manifest, own)
 
 
 def _at_home(report: CheckReport, folder: str, tree: str) -> CheckReport:

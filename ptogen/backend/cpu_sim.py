@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 
-from ptogen.backend import build, cache, children, defects, memory, probe, runtime, suite_run, twins
+from ptogen.backend import build, cache, children, cut, defects, memory, probe, runtime, since, suite_run, twins
+from ptogen.backend.compile import Compiler
 from ptogen.backend.headers import Headers
 from ptogen.backend.project import Place
 from ptogen.backend.selection import ALL, Selection, choose, unclaimed
@@ -66,7 +68,7 @@ def check(
     progress, jobs = progress or Progress(), jobs or os.cpu_count() or 1
     chosen = choose(tree, select)
     present = probe.present(toolchain.compiler, headers)
-    provided = _provided([manifest for manifest, _ in chosen], toolchain, headers)
+    lacking = _lacking([manifest for manifest, _ in chosen], toolchain, headers)
     notes, unreadable = look(tree, [manifest for manifest, _ in chosen])
     place = Place(
         cache.root()
@@ -74,59 +76,120 @@ def check(
         / cache.digest(str(tree.resolve()), *toolchain.compiler.command, str(headers.include), str(pristine)),
         tree,
     )
-    sources = [
-        (manifest.key, (tree / manifest.directory).resolve(), _kind(manifest, pristine, present, provided))
-        for manifest, _ in chosen
-        if manifest.key not in unreadable
-    ]
-    groups = {group[0][0]: group for group in twins.groups(sources)}
-    leaders = {key: group[0][:2] for group in groups.values() for key, _, _ in group}
+    by_key = {manifest.key: (manifest, cases) for manifest, cases in chosen}
+    suites = _Suites(
+        place,
+        {key: (tree / manifest.directory).resolve() for key, (manifest, _) in by_key.items()},
+        {key: _kind(manifest, pristine, present, lacking) for key, (manifest, _) in by_key.items()},
+        {key: _left_out(manifest, lacking) for key, (manifest, _) in by_key.items()},
+    )
     stop = suite_run.Stop(fail_fast)
-
-    def one(manifest: Manifest, cases: list[str], fault: Diagnostic | None) -> SuiteResult:
-        source = (tree / manifest.directory).resolve()
-        twin = leaders[manifest.key][0] if manifest.key in leaders else manifest.key
-        job = suite_run.Job(manifest, source, tuple(cases), place, pristine, present, timeout, twin, provided)
-        result = suite_run.run(job, fault, stop, progress)
-        ended(result)
-        return result
 
     with cache.locked(place.root), children.pool(1 if fail_fast else jobs) as pool:
         children.end_in(place.root)
         place.root.mkdir(parents=True, exist_ok=True)
         os.utime(place.root)
-        by_key = {manifest.key: (manifest, cases) for manifest, cases in chosen}
         results: dict[str, Future[SuiteResult]] = {}
+        whole = {key: set(cut.kernels(manifest)) for key, (manifest, _) in by_key.items()}
+        buildable = [key for key in by_key if key not in unreadable and whole[key] - suites.left_out[key]]
+        groups = {group[0][0]: group for group in twins.groups([suites.source(key) for key in buildable])}
+        leaders = {key: leader for leader, group in groups.items() for key, _, _ in group}
 
-        def run(key: str, fault: Diagnostic | None) -> None:
-            results[key] = pool.submit(one, *by_key[key], fault)
+        def run(key: str, fault: Diagnostic | None, faults: Mapping[str, Diagnostic] | None = None) -> None:
+            manifest, cases = by_key[key]
+            leader = leaders.get(key, key)
+            own = {name: suites.as_of(one, leader, key) for name, one in (faults or {}).items()}
+            job = suite_run.Job(
+                manifest, suites.directories[key], tuple(cases), place, pristine, present, timeout, leader, lacking, own
+            )
+
+            def one() -> SuiteResult:
+                result = suite_run.run(job, fault and suites.as_of(fault, leader, key), stop, progress)
+                ended(result)
+                return result
+
+            results[key] = pool.submit(one)
+
+        refused: dict[str, Diagnostic] = {}
+        faults: dict[str, dict[str, Diagnostic]] = {}
 
         def built(leader: str, fault: Diagnostic | None) -> None:
-            for key, source, _ in groups[leader]:
-                run(key, fault and twins.as_of(fault, leaders[key][1], source))
+            if fault is not None and leader not in faults and not fail_fast:
+                refused[leader] = fault
+                return
+            for key, _, _ in groups[leader]:
+                # One that does not build without its culprits either has no kernel to blame.
+                run(key, fault and refused.get(leader, fault), None if fault else faults.get(leader))
 
         progress.start(sum(len(cases) for _, cases in chosen))
-        for key, fault in unreadable.items():
-            run(key, fault)
+        for key in by_key.keys() - leaders.keys():
+            run(key, unreadable.get(key))
         if groups:
             first = [group[0] for group in groups.values()]
             kernels = [path for _, source, _ in first for path in source.glob("*_kernel.cpp")]
             compilers = memory.compilers(jobs, memory_bytes, kernels, progress)
             _build(place, first, toolchain, headers, compilers, stop, progress, built)
+            for leader, fault in refused.items():
+                names = sorted(whole[leader] - suites.left_out[leader])
+                faults[leader] = suites.culprits(leader, names, toolchain.compiler, headers)
+                if not set() < set(faults[leader]) < set(names):
+                    built(leader, fault)
+            again = [suites.source(leader) for leader in refused if leader not in results]
+            if again:
+                _build(place, again, toolchain, headers, compilers, stop, progress, built)
         for key in [key for key in by_key if key not in results]:
             run(key, None)
-        suites = tuple(results[manifest.key].result() for manifest, _ in chosen)
+        found = tuple(results[manifest.key].result() for manifest, _ in chosen)
     cache.prune("builds/*", "runtimes/*", f"trees/{LAID_OUT}*")
     return CheckReport(
         NAME,
         f"{headers.origin}{f' ({headers.version})' if headers.version else ''}",
         str(toolchain.compiler),
         pristine,
-        suites,
-        tuple(_rows(suites, present)),
+        found,
+        tuple(_rows(found, present)),
         tuple(notes),
         time.monotonic() - started,
     )
+
+
+@dataclass
+class _Suites:
+    """The ST directories that are built: those of a tree, or copies in which some kernels do nothing.
+
+    Attributes:
+        place: of the build.
+        directories: in the tree, by key.
+        kinds: how each is built.
+        left_out: kernels that do nothing.
+    """
+
+    place: Place
+    directories: Mapping[str, Path]
+    kinds: Mapping[str, runtime.Kind]
+    left_out: dict[str, set[str]]
+
+    def source(self, key: str) -> build.Source:
+        if not self.left_out[key]:
+            return key, self.directories[key], self.kinds[key]
+        cut.lay_out(self._copy(key), self.directories[key], self.left_out[key])
+        return key, self._copy(key), self.kinds[key]
+
+    def culprits(self, key: str, names: Sequence[str], compiler: Compiler, headers: Headers) -> dict[str, Diagnostic]:
+        """The kernels of a suite that do not compile, each with its fault; the others can still be built."""
+        shared = runtime.prepare(self.kinds[key], compiler, headers)
+        faults = cut.culprits(self.source(key)[1], names, shared, compiler)
+        if len(faults) < len(names):
+            self.left_out[key] = self.left_out[key] | set(faults)
+        return faults
+
+    def as_of(self, fault: Diagnostic, leader: str, key: str) -> Diagnostic:
+        """What was said of the suite ``leader``, or of its copy, as a fault of ``key``."""
+        folders = [str(self._copy(leader)), str(self.directories[leader])]
+        return twins.as_of(fault, folders, self.directories[key])
+
+    def _copy(self, key: str) -> Path:
+        return self.place.root / "cut" / key
 
 
 def look(tree: Path, manifests: Sequence[Manifest]) -> tuple[list[Diagnostic], dict[str, Diagnostic]]:
@@ -174,22 +237,30 @@ def look(tree: Path, manifests: Sequence[Manifest]) -> tuple[list[Diagnostic], d
 
 
 def _required(manifest: Manifest) -> frozenset[str]:
-    """What the cases of a suite need of the compiler, selected or not: the program has them all."""
+    """What the cases of a suite need, selected or not: the program has them all."""
     return frozenset(name for case in manifest.cases for name in case.get("requires", ()))
 
 
-def _provided(manifests: Sequence[Manifest], toolchain: Toolchain, headers: Headers) -> frozenset[str]:
-    """What the compiler has of that which the suites need."""
+def _lacking(manifests: Sequence[Manifest], toolchain: Toolchain, headers: Headers) -> frozenset[str]:
+    """What neither the compiler nor the headers have of that which the suites need."""
     required = frozenset[str]().union(*map(_required, manifests))
-    if "bfloat16" in required and probe.has_bfloat16(toolchain.compiler, headers):
-        return frozenset({"bfloat16"})
-    return frozenset()
+    compiler = toolchain.compiler
+    lacking = since.lacking(sorted(required - {suite_run.BFLOAT16}), compiler, headers)
+    if suite_run.BFLOAT16 in required and not probe.has_bfloat16(compiler, headers):
+        lacking.append(suite_run.BFLOAT16)
+    return frozenset(lacking)
 
 
-def _kind(manifest: Manifest, pristine: bool, present: frozenset[str], provided: frozenset[str]) -> runtime.Kind:
+def _left_out(manifest: Manifest, lacking: frozenset[str]) -> set[str]:
+    """Kernels that these headers cannot compile; with another type in place of bfloat16, all others can be."""
+    absent = lacking - {suite_run.BFLOAT16}
+    return {cut.kernel_of(case) for case in manifest.cases if absent & set(case.get("requires", ()))}
+
+
+def _kind(manifest: Manifest, pristine: bool, present: frozenset[str], lacking: frozenset[str]) -> runtime.Kind:
     """How the program of a suite is built."""
     defects_of_headers = frozenset() if pristine else present
-    bfloat16 = "bfloat16" in provided & _required(manifest)
+    bfloat16 = suite_run.BFLOAT16 in _required(manifest) - lacking
     return runtime.Kind(str(manifest.suite["mode"]), pristine, defects_of_headers, bfloat16)
 
 

@@ -24,7 +24,7 @@ class CaseRun:
     """What became of one case.
 
     Attributes:
-        status: ``passed``, ``failed``, ``skipped`` or ``crashed``; ``missing`` where the program never ran it.
+        status: ``passed``, ``failed``, ``skipped`` or ``crashed``; ``missing`` where no record says that it ran.
         seconds: run time.
         output: what it printed.
         reason: for a crash, how it ended.
@@ -40,11 +40,13 @@ class CaseRun:
 class Ending:
     """How one process ended.
 
-    Its status, or None where it was stopped; the case it was in; GoogleTest's own record of each test.
+    Its status, or None where it was stopped; the case it was in and the last that it left, by what it printed;
+    GoogleTest's own record of each test, or None where it wrote none.
     """
 
     returncode: int | None
     current: str | None
+    last: str | None
     tested: Mapping[str, str] | None
     stderr: list[str]
 
@@ -92,10 +94,12 @@ def play(
     runs: dict[str, CaseRun],
     environment: Mapping[str, str],
     timeout: float,
-    fail_fast: bool,
     finished: Callable[[str], None],
 ) -> Ending:
-    """One process. What it prints between the start and the end of a case belongs to that case."""
+    """One process. What it prints between the start and the end of a case belongs to that case.
+
+    Only GoogleTest's record says what became of a case: a kernel can print what it likes.
+    """
     with tempfile.TemporaryDirectory(prefix="ptogen-") as temporary:
         result = Path(temporary) / "result.json"
         command = [
@@ -113,8 +117,9 @@ def play(
                 stderr=stderr,
             )
             stopped = True
+            current = last = None
             try:
-                current, stopped = _follow(process, test_suite, runs, timeout, fail_fast, finished)
+                current, last, stopped = _follow(process, test_suite, batch, runs, timeout, finished)
             finally:
                 _end(process, stopped)
                 children.forget(process)
@@ -123,11 +128,11 @@ def play(
         tested = None if stopped else _tested(result, test_suite)
     if tested is not None:
         for case in batch:
-            # GoogleTest's own record is what counts; a line that looks like one of its marks is not.
             runs[case].status = tested.get(case, "missing")
     return Ending(
         None if stopped else process.returncode,
         current,
+        last,
         tested,
         [line[:LINE_LETTERS] for line in lines[-STDERR_LINES:]],
     )
@@ -136,40 +141,39 @@ def play(
 def _follow(
     process: subprocess.Popen[bytes],
     test_suite: str,
+    batch: Sequence[str],
     runs: dict[str, CaseRun],
     timeout: float,
-    fail_fast: bool,
     finished: Callable[[str], None],
-) -> tuple[str | None, bool]:
-    """Reads what a program prints; gives the case that it is in at the end, and whether it must be stopped."""
+) -> tuple[str | None, str | None, bool]:
+    """Reads what a program prints.
+
+    Gives the case that it is in at the end, the one that it left last, and whether it must be stopped.
+    """
     assert process.stdout is not None
     mark = re.compile(rf"\[\s*(RUN|OK|FAILED|SKIPPED)\s*\] {re.escape(test_suite)}\.(\w+)")
     current: str | None = None
+    last: str | None = None
     line: str | None = ""
     started = 0.0
     for line in _lines(process.stdout, timeout, lambda text: "[ RUN " in text):
         if line is None:
             break
         found = mark.search(line)
-        if found is None or found[2] not in runs:
+        name = str(found[2]) if found is not None else ""
+        if found is None or name not in batch:
             if current is not None and len(runs[current].output) < OUTPUT_LINES:
                 runs[current].output.append(line[:LINE_LETTERS])
         elif found[1] == "RUN":
-            current, started = found[2], time.monotonic()
-            runs[current].output.clear()
-        elif current == found[2]:
-            run = runs[current]
-            run.status, run.seconds = (
-                {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}[found[1]],
-                _seconds(line),
-            )
-            finished(current)
-            current = None
-            if fail_fast and run.status == "failed":
-                return None, True
+            current, started = name, time.monotonic()
+            runs[name].output.clear()
+        elif current == name:
+            runs[name].seconds = _seconds(line)
+            finished(name)
+            current, last = None, name
     if current is not None:
         runs[current].seconds = time.monotonic() - started
-    return current, line is None
+    return current, last, line is None
 
 
 def _lines(stream: IO[bytes], timeout: float, restarts: Callable[[str], bool]) -> Iterator[str | None]:

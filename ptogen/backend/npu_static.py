@@ -174,11 +174,10 @@ def check(
         manifest, cases = choice
         source = (tree / manifest.directory).resolve()
         job = Job(manifest, source, tuple(cases), model, toolchain.compiler, timeout)
-        results = suite_run.with_fields(manifest, _results(job, unreadable.get(manifest.key), stop))
+        results = _results(job, unreadable.get(manifest.key), stop)
         for case in cases:
             progress.advance(manifest.key, case)
-        facts = [str(manifest.suite[fact]) for fact in ("op", "platform", "mode", "test_suite")]
-        result = SuiteResult(manifest.key, *facts, manifest.directory, results)
+        result = suite_run.result_of(manifest, results)
         ended(result)
         return result
 

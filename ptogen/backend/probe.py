@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ptogen.backend import cache, compile
@@ -75,30 +76,44 @@ def has_bfloat16(compiler: Compiler, headers: Headers) -> bool:
 def present(compiler: Compiler, headers: Headers) -> frozenset[str]:
     """Ids of the known defects that the headers have.
 
-    One program with a probe for each defect (``Defect.probe``, written with ``overlay/probe/ptogen/probe.hpp``) is
-    compiled against upstream's functions only, once for each compiler and each content of the headers.
-
     Raises:
-        PtogenError: PTG505 where the program does not build, PTG506 where it does not run.
+        PtogenError: PTG505 where not even an empty probe compiles.
     """
-    text = program()
-    key = cache.digest(
-        *compiler.command, compiler.version, str(headers.include), headers.digest, compile.overlay_digest(), text
-    )
-    memory = cache.root() / "probes" / f"{key}.json"
-    answers = cache.remembered(memory)
-    if not isinstance(answers, dict) or answers.keys() != known().keys():
-        answers = _run(compiler, headers, text)
-        cache.remember(memory, answers)
+    answers = ask(compiler, headers, {name: row.defect.probe for name, row in known().items()})
     return frozenset(name for name, answer in answers.items() if answer)
 
 
-def program() -> str:
-    """The C++ text of the probes."""
+def ask(compiler: Compiler, headers: Headers, probes: Mapping[str, str]) -> dict[str, bool | None]:
+    """Answers each probe by itself: whether its C++ expression is true of upstream's own functions.
+
+    It is None where the expression does not compile with these headers, or gives no answer. Answers are remembered for
+    each compiler and each content of the headers.
+
+    Args:
+        compiler: whatever :func:`ptogen.backend.toolchain.find` gives.
+        headers: at hand.
+        probes: expressions by name, written with ``overlay/probe/ptogen/probe.hpp``.
+
+    Raises:
+        PtogenError: PTG505 where not even an empty probe compiles.
+    """
+    key = cache.digest(
+        *compiler.command, compiler.version, str(headers.include), headers.digest, compile.overlay_digest()
+    )
+    memory = cache.root() / "probes" / f"{key}.json"
+    remembered = cache.remembered(memory)
+    answers = remembered if isinstance(remembered, dict) else {}
+    new = [text for text in dict.fromkeys(probes.values()) if text not in answers]
+    if new:
+        answers |= _answers(compiler, headers, new)
+        cache.remember(memory, answers)
+    return {name: answers[text] for name, text in probes.items()}
+
+
+def program(probes: Sequence[str]) -> str:
+    """The C++ text that answers probes by their numbers."""
     lines = ["#include <ptogen/probe.hpp>", "", "int main()", "{"]
-    lines += [
-        f'    ptogen::probe::Report("{name}", [] {{ return {row.defect.probe}; }});' for name, row in known().items()
-    ]
+    lines += [f"    ptogen::probe::Report({number}, [] {{ return {text}; }});" for number, text in enumerate(probes)]
     return "\n".join([*lines, "    return 0;", "}", ""])
 
 
@@ -107,20 +122,39 @@ def macros(defects: frozenset[str]) -> list[str]:
     return [f"-D{row.macro}=1" for name, row in known().items() if name in defects]
 
 
-def _run(compiler: Compiler, headers: Headers, text: str) -> dict[str, bool]:
+def _answers(compiler: Compiler, headers: Headers, probes: Sequence[str]) -> dict[str, bool | None]:
+    """From one program where all compile together; else from halves, until each that does not compile is alone."""
+    answers: dict[str, bool | None] = {}
     with tempfile.TemporaryDirectory(prefix="ptogen-") as temporary:
-        source, binary = Path(temporary) / "probe.cpp", Path(temporary) / "probe"
-        source.write_text(text, encoding="utf-8")
-        options = compile.include_options(compiler, headers.include, ("probe",))
-        built = compile.compile_program(compiler, source, binary, options)
-        if built.returncode != 0:
-            message = "the program that looks for known defects of the headers does not build"
-            raise PtogenError(Diagnostic("PTG505", message, details=compile.first_errors(built.stderr)))
-        run = subprocess.run(
-            [binary], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=120
-        )
-    answers = dict(line.split() for line in run.stdout.splitlines() if len(line.split()) == 2)
-    if run.returncode != 0 or answers.keys() != known().keys() or not set(answers.values()) <= {"0", "1"}:
-        message = f"the program that looks for known defects of the headers ended with status {run.returncode}"
-        raise PtogenError(Diagnostic("PTG506", message, details=tuple(run.stderr.splitlines()[-3:])))
-    return {name: answer == "1" for name, answer in answers.items()}
+        binary = Path(temporary) / "probe"
+        rest = [list(probes)]
+        while rest:
+            some = rest.pop()
+            if not _build(compiler, headers, some, binary):
+                answers |= _run(binary, some)
+            elif len(some) == 1:
+                # Nothing is held against the probe where no program compiles at all.
+                if said := _build(compiler, headers, [], binary):
+                    message = "no program that looks at the headers compiles with them"
+                    raise PtogenError(Diagnostic("PTG505", message, details=compile.first_errors(said)))
+                answers[some[0]] = None
+            else:
+                rest += [some[: len(some) // 2], some[len(some) // 2 :]]
+    return answers
+
+
+def _build(compiler: Compiler, headers: Headers, probes: Sequence[str], binary: Path) -> str:
+    """What the compiler says of a program that it refuses; empty where it stands."""
+    source = binary.with_suffix(".cpp")
+    source.write_text(program(probes), encoding="utf-8")
+    options = compile.include_options(compiler, headers.include, ("probe",))
+    built = compile.compile_program(compiler, source, binary, options)
+    return "" if built.returncode == 0 else built.stderr or f"ended with status {built.returncode}"
+
+
+def _run(binary: Path, probes: Sequence[str]) -> dict[str, bool | None]:
+    run = subprocess.run(
+        [binary], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=120
+    )
+    said = dict(line.split() for line in run.stdout.splitlines() if len(line.split()) == 2)
+    return {text: {"0": False, "1": True}.get(said.get(str(number), "")) for number, text in enumerate(probes)}

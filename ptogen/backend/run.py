@@ -24,7 +24,10 @@ def run_cases(
     fail_fast: bool = False,
     finished: Callable[[str], None] = lambda case: None,
 ) -> dict[str, CaseRun]:
-    """Runs the cases of a program in the order given and starts it again after a crash.
+    """Runs the cases of a program in the order given.
+
+    GoogleTest writes its record when all have ended, and only that counts. Where a case ends the program before, those
+    around it are run without it.
 
     Args:
         program: that holds them.
@@ -37,30 +40,34 @@ def run_cases(
         finished: told of each case that ended.
     """
     runs = {case: CaseRun() for case in cases}
-    rest = list(cases)
+    told: set[str] = set()
+
+    def tell(case: str) -> None:
+        if case not in told:
+            told.add(case)
+            finished(case)
+
+    # Each with a record of its own where the first failure is the last.
+    rest = [[case] for case in cases] if fail_fast else [list(cases)] if cases else []
     while rest:
-        batch = _batch(test_suite, rest)
-        place = folder or program.parent
-        ending = gtest.play(program, place, test_suite, batch, runs, environment, timeout, fail_fast, finished)
-        done = {case for case in batch if runs[case].status != "missing"}
-        broken = [case for case in batch if runs[case].status in ("failed", "crashed")]
-        if fail_fast and broken:
-            break
-        if ending.tested is not None and ending.returncode in (0, 1):
-            done = set(batch)
-        else:
+        some = rest.pop(0)
+        batch = _batch(test_suite, some)
+        ending = gtest.play(program, folder or program.parent, test_suite, batch, runs, environment, timeout, tell)
+        before, behind = batch[:0], some[len(batch) :]
+        if ending.tested is None or ending.returncode not in (0, 1):
             # It ended in a case; or after one, where a destructor may have found the heap damaged; or before the first,
             # and then none of them can run.
-            ended = [case for case in batch if case in done]
-            hit = [ending.current] if ending.current else ended[-1:] or batch
+            hit = [case for case in (ending.current or ending.last,) if case] or batch
             for case in hit:
                 runs[case].status, runs[case].reason = "crashed", _how(ending.returncode, timeout)
                 runs[case].output += ending.stderr
-                finished(case)
-            done = done | set(hit) if ending.tested is None else set(batch)
-            if fail_fast:
-                break
-        rest = [case for case in rest if case not in done]
+                tell(case)
+            if ending.tested is None and hit != batch:
+                place = batch.index(hit[0])
+                before, behind = batch[:place], batch[place + 1 :] + behind
+        rest = [one for one in (before, behind, *rest) if one]
+        if fail_fast and any(runs[case].status in ("failed", "crashed") for case in batch):
+            break
     return runs
 
 

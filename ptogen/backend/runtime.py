@@ -59,7 +59,7 @@ class Runtime:
 def options_of(kind: Kind, compiler: Compiler, headers: Headers) -> list[str]:
     """Compiler options of every file of a program, without the precompiled header."""
     defines = ["-D__CPU_SIM"] + (["-D__PTO_AUTO__"] if kind.mode == "auto" else [])
-    folders = ("host",)
+    folders: tuple[str, ...] = ("host",)
     if kind.pristine:
         defines.append("-DPTOGEN_PRISTINE")
     else:
@@ -90,10 +90,8 @@ def prepare(
             progress(f"compiling the pto-isa headers once for {kind.mode} mode{' with bfloat16' * kind.bfloat16}")
             _build(folder, compiler, options)
         complete.touch()
-    if compiler.kind == "clang":
-        use = ("-include-pch", str(folder / "pto.hpp.pch"))
-    else:
-        use = ("-include", str(folder / "pto.hpp"))
+    clang = compiler.kind == "clang"
+    use = ("-include-pch", str(folder / "pto.hpp.pch")) if clang else ("-include", str(folder / "pto.hpp"))
     return Runtime(folder, (*use, *options), folder / "host.o")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ptogen import output
-from ptogen.backend import suite_run
+from ptogen.backend import since, suite_run
 from ptogen.errors import Diagnostic, Position, PtogenError
 from ptogen.output import Manifest
 from ptogen.platforms import PLATFORMS
@@ -74,12 +74,11 @@ def choose(tree: Path, select: Selection) -> list[tuple[Manifest, list[str]]]:
             chosen.append((manifest, cases))
     if not chosen:
         suites = ", ".join(manifest.key for manifest in manifests)
-        message, hint = "the suites have no cases", None
+        message = "the suites have no cases" if select.glob is None else f"no case matches {select.glob!r}"
         if select.names is not None:
-            message, hint = "none of the cases that failed last time is selected", "leave --last-failed away"
-        elif select.glob is not None:
-            message = f"no case matches {select.glob!r}"
-        raise PtogenError(Diagnostic("PTG507", message, place, (f"suites: {suites}",), hint))
+            message = "none of the cases that failed last time is selected"
+        away = None if select.names is None else "leave --last-failed away"
+        raise PtogenError(Diagnostic("PTG507", message, place, (f"suites: {suites}",), away))
     return chosen
 
 
@@ -123,6 +122,6 @@ def _lack(manifest: Manifest) -> str:
             if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
                 return f"{place}.{name} is no list of names"
         for name in case.get("requires", []):
-            if name not in suite_run.REQUIREMENTS:
+            if name != suite_run.BFLOAT16 and name not in since.known():
                 return f"{place}.requires has {name!r}, which this version of ptogen does not know"
     return ""

@@ -10,21 +10,23 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ptogen.backend import children, defects, gtest
+from ptogen.backend import children, cut, defects, gtest
 from ptogen.backend import run as running
 from ptogen.backend.gtest import CaseRun
 from ptogen.backend.project import Place
 from ptogen.errors import Diagnostic
+from ptogen.ops import catalogue
+from ptogen.ops.base import Op
 from ptogen.output import Manifest
 from ptogen.report.model import Calls, CaseResult, Outcome, SuiteResult
 from ptogen.report.progress import Progress
 
-REQUIREMENTS = ("bfloat16",)
-"""What a case may require of the compiler (``requires`` of a manifest); in C++20 none of it is there."""
+BFLOAT16 = "bfloat16"
+"""What a case may require of the compiler (``requires`` of a manifest); all else there it requires of the headers."""
 
 STOPPED = "stopped after the first failure (--fail-fast)"
 """Why a case did not run."""
@@ -46,7 +48,8 @@ class Job:
         present: known defects that the headers have.
         timeout: seconds for one case; gen_data.py gets as many for each case of its suite.
         twin: key of the suite whose program is run: its own, or one of equal text.
-        provided: what the program has of that which cases require.
+        lacking: what nobody has of that which cases require.
+        faults: why kernels do not compile, by name.
     """
 
     manifest: Manifest
@@ -57,7 +60,8 @@ class Job:
     present: frozenset[str]
     timeout: float
     twin: str
-    provided: frozenset[str] = frozenset()
+    lacking: frozenset[str] = frozenset()
+    faults: Mapping[str, Diagnostic] = field(default_factory=dict)
 
     def facts(self, case: str) -> Mapping[str, Any]:
         """What the manifest says of a case."""
@@ -71,9 +75,23 @@ class Job:
         """Ids of the listed defects that the case meets."""
         return tuple(self.facts(case).get("defects", ()))
 
-    def lacks(self, case: str) -> tuple[str, ...]:
-        """What the case needs of the compiler and does not get: ``bfloat16`` may be a placeholder."""
-        return tuple(name for name in self.facts(case).get("requires", ()) if name not in self.provided)
+    def lacks(self, case: str) -> str:
+        """Why the case cannot run, by what it requires; empty where it can."""
+        names = [name for name in self.facts(case).get("requires", ()) if name in self.lacking]
+        return (
+            f"{'the compiler has' if BFLOAT16 in names else 'these headers have'} no {', '.join(names)}"
+            if names
+            else ""
+        )
+
+    def fault(self, case: str) -> Diagnostic | None:
+        """Why the kernel of the case does not compile, if so."""
+        return self.faults.get(cut.kernel_of(self.facts(case)))
+
+    @property
+    def can_run(self) -> list[str]:
+        """The selected cases that have all they require, and a kernel."""
+        return [case for case in self.cases if not self.lacks(case) and not self.fault(case)]
 
 
 class Stop:
@@ -105,46 +123,48 @@ def run(job: Job, fault: Diagnostic | None, stop: Stop, progress: Progress) -> S
         results = _unbuilt(job, fault)
     elif stop.now:
         results = _all(job, Outcome.NOT_RUN, None, STOPPED, ())
+    elif not job.can_run:
+        results = tuple(_judge(job, case, CaseRun(), False) for case in job.cases)
     else:
         results = _generate(job)
         if not results:
             results, calls = _run(job, stop, progress)
     if any(result.outcome is Outcome.FAILED for result in results):
         stop.fault()
-    results = with_fields(job.manifest, results)
-    facts = job.manifest.suite
+    return result_of(job.manifest, results, calls)
+
+
+def result_of(manifest: Manifest, cases: Sequence[CaseResult], calls: tuple[Calls, ...] = ()) -> SuiteResult:
+    """The result of a suite, with what the manifest says that its cases are."""
+    facts = manifest.suite
     return SuiteResult(
-        job.manifest.key, str(facts["op"]), str(facts["platform"]), str(facts["mode"]), str(facts["test_suite"]),
-        job.manifest.directory,
-        results, calls,
+        manifest.key, str(facts["op"]), str(facts["platform"]), str(facts["mode"]), str(facts["test_suite"]),
+        manifest.directory, _with_fields(manifest, cases), calls,
     )  # fmt: skip
 
 
-def with_fields(manifest: Manifest, results: Sequence[CaseResult]) -> tuple[CaseResult, ...]:
-    """Results with what the manifest says that their cases are."""
+def _with_fields(manifest: Manifest, results: Sequence[CaseResult]) -> tuple[CaseResult, ...]:
     fields = {case["name"]: case["fields"] for case in manifest.cases if isinstance(case.get("fields"), dict)}
     return tuple(replace(result, fields=fields.get(result.name, {})) for result in results)
 
 
 def _unbuilt(job: Job, fault: Diagnostic) -> tuple[CaseResult, ...]:
-    """Every case failed; unless pristine headers lack what some of them need, which keeps the others from running."""
-    place = f"{fault.position}: " if fault.position else ""
-    reason = f"{place}{fault.message}"
-    lacking = {
-        defect.defect.id
-        for defect in defects.known().values()
-        if not defect.defect.compiles and defect.defect.id in job.present
-    }
-    blamed = {case for case in job.cases if lacking & set(job.defects(case))}
-    if not job.pristine or not blamed or fault.code != "PTG505":
-        hint = (f"hint: {fault.hint}",) if fault.hint else ()
-        return _all(job, Outcome.FAILED, fault.code, reason, (*fault.details, *hint))
+    """Every case that has what it requires has failed."""
     return tuple(
-        CaseResult(case, Outcome.KNOWN_DEFECT, 0.0, fault.code, reason, tuple(fault.details), job.defects(case))
-        if case in blamed
-        else CaseResult(case, Outcome.NOT_RUN, reason="other cases keep its suite from building on these headers")
+        CaseResult(case, Outcome.NOT_RUN, reason=reason) if (reason := job.lacks(case)) else _refused(job, case, fault)
         for case in job.cases
     )
+
+
+def _refused(job: Job, case: str, fault: Diagnostic) -> CaseResult:
+    """A case whose kernel does not build: a known defect where that is why it does not on pristine headers."""
+    place = f"{fault.position}: " if fault.position else ""
+    hint = (f"hint: {fault.hint}",) if fault.hint else ()
+    known = defects.known()
+    blamed = [name for name in job.defects(case) if name in job.present and not known[name].defect.compiles]
+    outcome = Outcome.KNOWN_DEFECT if job.pristine and blamed and fault.code == "PTG505" else Outcome.FAILED
+    output = (*fault.details, *hint)
+    return CaseResult(case, outcome, 0.0, fault.code, f"{place}{fault.message}", output, job.defects(case))
 
 
 def _all(job: Job, outcome: Outcome, code: str | None, reason: str, output: Sequence[str]) -> tuple[CaseResult, ...]:
@@ -202,7 +222,7 @@ def _run(job: Job, stop: Stop, progress: Progress) -> tuple[tuple[CaseResult, ..
     runs = running.run_cases(
         job.place.program(job.twin),
         str(job.manifest.suite["test_suite"]),
-        [case for case in job.cases if not job.lacks(case)],
+        job.can_run,
         environment=environment,
         timeout=job.timeout,
         folder=folder,
@@ -225,14 +245,16 @@ def _strangers(job: Job, environment: Mapping[str, str], folder: Path) -> list[s
 
 def _judge(job: Job, case: str, found: CaseRun, stopped: bool) -> CaseResult:
     """What the run of a case means."""
-    defects = job.defects(case)
+    if reason := job.lacks(case):
+        return CaseResult(case, Outcome.NOT_RUN, reason=reason, defects=job.defects(case))
+    if fault := job.fault(case):
+        return _refused(job, case, fault)
+    defects = _met(job, case)
     real = [name for name in defects if name in job.present]
     outcome, code, reason = Outcome.FAILED, None, ""
     if found.status == "passed":
         return CaseResult(case, Outcome.PASSED, found.seconds, defects=defects)
-    if job.lacks(case):
-        outcome, reason = Outcome.NOT_RUN, f"the compiler has no {', '.join(job.lacks(case))}"
-    elif found.status == "skipped":
+    if found.status == "skipped":
         outcome, reason = Outcome.NOT_RUN, "skipped by the program"
     elif found.status == "missing" and stopped:
         outcome, reason = Outcome.NOT_RUN, STOPPED
@@ -247,20 +269,33 @@ def _judge(job: Job, case: str, found: CaseRun, stopped: bool) -> CaseResult:
     return CaseResult(case, outcome, found.seconds, code, reason, tuple(found.output), defects)
 
 
+def _met(job: Job, case: str) -> tuple[str, ...]:
+    """The listed defects that a case meets, by its data where that decides."""
+    op, names = catalogue().get(str(job.manifest.suite["op"])), job.defects(case)
+    if op is None or type(op).meets is Op.meets:
+        return names
+    try:
+        model = op.Case.model_validate_json(json.dumps(job.facts(case).get("fields", {})))
+        return tuple(name for name in names if op.meets(name, model, job.source))
+    except (ValueError, OSError):
+        return names  # a manifest of another version, or data that is not here
+
+
 def _calls(path: Path) -> tuple[Calls, ...]:
     """Sums of what the overlay counted (``overlay/simulator/ptogen/calls.hpp``)."""
     upstream: dict[str, int] = {}
     corrected: dict[str, dict[str, int]] = {}
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
-    for line in lines:
+    # Of a case that was run twice, its last time counts.
+    for line in {line.partition(', "calls"')[0]: line for line in lines}.values():
         for call in _entries(line):
-            name, defect, count = str(call["instruction"]), call["defect"], int(call["count"])
+            name, defect, count = str(call["instruction"]), call["defect"], int(call["count"] or 0)
             upstream.setdefault(name, 0)
             if defect is None:
                 upstream[name] += count
             else:
                 reasons = corrected.setdefault(name, {})
-                reasons[defect] = reasons.get(defect, 0) + count
+                reasons[str(defect)] = reasons.get(str(defect), 0) + count
     return tuple(Calls(name, upstream[name], corrected.get(name, {})) for name in sorted(upstream))
 
 

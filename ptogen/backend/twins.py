@@ -50,10 +50,15 @@ def _without_comments(name: str, text: bytes) -> bytes:
     return text if b"/*" in text or b'R"' in text else COMMENTS[name[-4:]].sub(b"", text)
 
 
-def as_of(fault: Diagnostic, leader: Path, twin: Path) -> Diagnostic:
-    """A fault of one suite as that of another in its group."""
+def as_of(fault: Diagnostic, theirs: Sequence[str], own: Path) -> Diagnostic:
+    """A fault of one suite as that of another in its group; ``theirs`` are folders of the one, ``own`` of the other."""
+
+    def said(text: str) -> str:
+        for folder in theirs:
+            text = text.replace(f"{folder}/", f"{own}/")
+        return text
+
     position = fault.position
     if position is not None:
-        position = replace(position, file=position.file.replace(str(leader), str(twin)))
-    details = tuple(line.replace(str(leader), str(twin)) for line in fault.details)
-    return replace(fault, position=position, details=details)
+        position = replace(position, file=said(f"{position.file}/").rstrip("/"))
+    return replace(fault, position=position, details=tuple(map(said, fault.details)))

@@ -93,8 +93,8 @@ class Graph:
     def resized(self, case: Any, rows: int, cols: int) -> Any:
         return self._op.resized(case, rows, cols)
 
-    def requires(self, case: Any) -> tuple[str, ...]:
-        return self._op.requires(case)
+    def requires(self, case: Any, platform: Platform) -> tuple[str, ...]:
+        return self._op.requires(case, platform)
 
     def defects_of(self, case: Any, platform: Platform) -> tuple[str, ...]:
         return self._op.defects_of(case, platform)

@@ -114,10 +114,15 @@ class Op(Record):
         """The same case with another size, for a hint; one that breaks a rule is not proposed."""
         raise NotImplementedError
 
-    def requires(self, case: Any) -> tuple[str, ...]:
-        """What the case needs of a host compiler beyond C++20: ``bfloat16`` or nothing."""
+    def requires(self, case: Any, platform: Platform) -> tuple[str, ...]:
+        """What the case needs and not everyone has: ``bfloat16`` of the compiler, subjects of :attr:`since` of the
+        headers."""
         return ()
 
     def defects_of(self, case: Any, platform: Platform) -> tuple[str, ...]:
         """Ids of the simulator's defects that the plan of this case meets when it runs on the CPU backend."""
         raise NotImplementedError
+
+    def meets(self, defect: str, case: Any, base: Path) -> bool:
+        """Whether the data of a case meets a defect of :meth:`defects_of`; ``base`` as in :meth:`rules`."""
+        return True

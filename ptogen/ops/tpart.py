@@ -34,7 +34,7 @@ from ptogen.ops.attributes import Value
 from ptogen.ops.base import Op
 from ptogen.ops.case import DATA_KINDS, CaseFields, Fault, pin_faults
 from ptogen.ops.effects import Access, Effects
-from ptogen.ops.notes import Defect, OperandNote, Rest
+from ptogen.ops.notes import Defect, OperandNote, Rest, Since
 from ptogen.ops.record import Form, slots
 from ptogen.ops.sizing import Operand, Part, Role, Sizing, Tensor, align_up
 from ptogen.platforms import PLATFORMS, UB_BLOCK_BYTES, Pipe, Platform
@@ -228,14 +228,15 @@ class Tpart(Op):
         }
         return case.model_copy(update=shapes)
 
-    def requires(self, case: TpartCase) -> tuple[str, ...]:
+    def requires(self, case: TpartCase, platform: Platform) -> tuple[str, ...]:
         return ("bfloat16",) if case.dtype == "bfloat16" else ()
 
     def defects_of(self, case: TpartCase, platform: Platform) -> tuple[str, ...]:
         dtype = DTYPES[case.dtype]
+        found = (f"{self.instruction}_MISSING",) if self.kind == "mul" else ()
         if dtype in SIMULATED:
-            return ()
-        return (f"{self.instruction}_8BIT" if dtype.bytes == 1 else f"{self.instruction}_DTYPES",)
+            return found
+        return (*found, f"{self.instruction}_8BIT" if dtype.bytes == 1 else f"{self.instruction}_DTYPES")
 
 
 @dataclass(frozen=True)
@@ -288,6 +289,20 @@ class TpartArg(Tpart):
 
     def golden_params(self, case: Any, base: Path) -> dict[str, Any]:
         return {**super().golden_params(case, base), "idx_dtype": case.idx_dtype}
+
+    def requires(self, case: Any, platform: Platform) -> tuple[str, ...]:
+        return (f"{self.instruction} on {platform.family}",)
+
+    def meets(self, defect: str, case: Any, base: Path) -> bool:
+        """Ties: some value that both sources have is the same in both."""
+        if not defect.endswith("_TIES"):
+            return True
+        from ptogen.golden.part import generate
+
+        arrays = generate(**self.golden_params(case, base))
+        one, other = arrays["src0"], arrays["src1"]
+        rows, cols = (min(sizes) for sizes in zip(one.shape, other.shape, strict=True))
+        return bool((one[:rows, :cols] == other[:rows, :cols]).any())
 
     def defects_of(self, case: Any, platform: Platform) -> tuple[str, ...]:
         found = [f"{self.instruction}_MISSING"]
@@ -510,6 +525,14 @@ NARROW = "rows x cols of its valid region, columns up to 32 bytes"
 
 def _plain(kind: str, rests: tuple[Rest, ...]) -> Tpart:
     name = f"tpart{kind}"
+    missing = Defect(
+        f"{name.upper()}_MISSING",
+        "always",
+        f"pto/cpu has no TPart{kind.capitalize()}.hpp in defdb75; there since the pinned snapshot",
+        "the simulator has no such function, so nothing compiles",
+        "!ptogen::probe::kHasPartMul",
+        compiles=False,
+    )
     return Tpart(
         name=name,
         instruction=name.upper(),
@@ -541,6 +564,7 @@ def _plain(kind: str, rests: tuple[Rest, ...]) -> Tpart:
                 "!ptogen::probe::kHasPartDtypes",
                 compiles=False,
             ),
+            *([missing] if kind == "mul" else []),
             Defect(
                 f"{name.upper()}_8BIT",
                 "int8 or uint8",
@@ -578,6 +602,14 @@ def _arg(kind: str) -> TpartArg:
             "no tmp",
             "float32 takes uint32 or int32 indices, float16 those and uint16 or int16",
             "half with 32-bit indices on a2a3 is cut into parts of 64 columns, which is all that the header computes",
+        ),
+        since=tuple(
+            Since(f"{name.upper()} on {family}", "pinned", file, f"[] {{ using pto::{name.upper()}; return true; }}()")
+            for family, file in (
+                ("a2a3", "pto/npu/a2a3/TPartArgOp.hpp"),
+                ("a5", f"pto/npu/a5/{header}.hpp"),
+                ("cpu", f"pto/cpu/{header}.hpp"),
+            )
         ),
         rests=(SHAPES, EMPTY, TIES, ZEROS, BITS, NAN, SUBNORMALS),
         defects=(

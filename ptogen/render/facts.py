@@ -38,7 +38,7 @@ def facts(suite: Suite, templates: str, digest: str | None = None) -> dict[str, 
                 "name": case.name,
                 "fields": case.model_dump(mode="json", exclude_none=True),
                 "defects": list(suite.graph.defects_of(case, suite.platform)),
-                "requires": list(suite.graph.requires(case)),
+                "requires": list(suite.graph.requires(case, suite.platform)),
             }
             for case in suite.cases
         ],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptogen.plan.model import KernelPlan
+from ptogen.ops.notes import VIEW
+from ptogen.plan.model import Instruction, KernelPlan, Load, Store, walk
 from ptogen.render.cpp import format_cpp
 from ptogen.render.environment import environment
 from ptogen.render.facts import banner, content_digest, facts
@@ -61,4 +62,19 @@ def _rendered(
     }
     paths = {f"{suite.directory}/{name}": text for name, text in sorted(files.items())}
     key = f"{suite.platform.name}-{suite.name}"
-    return RenderedSuite(key, suite.directory, paths, facts(suite, "st", digest), shared)
+    meta = facts(suite, "st", digest)
+    for case, plan in zip(meta["cases"], plans, strict=True):
+        if _has_views(plan):
+            case["requires"].append(VIEW.subject)
+    return RenderedSuite(key, suite.directory, paths, meta, shared)
+
+
+def _has_views(plan: KernelPlan) -> bool:
+    """Whether a step takes a part of a tile as a tile of its own."""
+    for step in walk(plan.program):
+        if isinstance(step, Instruction | Load | Store):
+            for _, window in step.args:
+                tile = plan.tile(window.tile)
+                if (window.rows, window.cols, window.valid_cols) != (tile.rows, tile.cols, tile.valid_cols):
+                    return True
+    return False

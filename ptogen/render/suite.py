@@ -20,8 +20,8 @@ class RenderedSuite:
         meta: JSON-ready facts: ``op``, ``platform``, ``mode``, ``name``, ``test_suite``, ``ub_bytes``, ``spec`` and
             ``templates`` (SHA-256 of the suite's own content and of the templates), ``target`` where it is not ``st``,
             and ``cases``, a list of ``{"name", "fields", "defects", "requires"}`` where ``fields`` are the case's spec
-            fields, ``defects`` the ids of the simulator defects that the case meets and ``requires`` what it needs of a
-            host compiler beyond C++20.
+            fields, ``defects`` the ids of the simulator defects that the case meets and ``requires`` what it needs and
+            not every compiler, or not all headers, have.
         shared: text by path of the files that it needs and other suites may need as well; each path is that of
             :func:`shared_file`.
     """

@@ -71,7 +71,7 @@ def _of_suite(suite: SuiteResult) -> list[Row]:
     for case in suite.cases:
         for cost in case.costs:
             found.setdefault((cost.instruction, cost.pipe), []).append(cost)
-    rows = []
+    rows: list[Row] = []
     for (instruction, pipe), costs in found.items():
         total = Cost(instruction, sum(cost.calls for cost in costs), sum(cost.cycles for cost in costs), pipe)
         least, most = min(cost.cycles for cost in costs), max(cost.cycles for cost in costs)

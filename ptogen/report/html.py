@@ -145,7 +145,7 @@ def as_html(report: CheckReport) -> str:
         known=_reasons(report, Outcome.KNOWN_DEFECT),
         not_run=_reasons(report, Outcome.NOT_RUN),
         most_suites=MOST_SUITES,
-        calls=_calls(report.suites),
+        calls=[(one.instruction, one.upstream, sorted(one.corrected.items())) for one in report.calls],
         costs=costs.rows(report),
         meaning=costs.MEANING,
         seconds=[sum(case.seconds for case in suite.cases) for suite in report.suites],
@@ -256,17 +256,6 @@ def _reasons(report: CheckReport, outcome: Outcome) -> list[Reason]:
             found.setdefault(reason, Counter())[suite.key] += 1
     rows = [Reason(text, suites.total(), sorted(suites.items())) for text, suites in found.items()]
     return sorted(rows, key=lambda row: (-row.count, row.text))
-
-
-def _calls(suites: Iterable[SuiteResult]) -> list[tuple[str, int, list[tuple[str, int]]]]:
-    """Instruction, calls by pto-isa, calls by ptogen's corrections with the defect that is the reason."""
-    upstream: Counter[str] = Counter()
-    corrected: dict[str, Counter[str]] = {}
-    for suite in suites:
-        for calls in suite.calls:
-            upstream[calls.instruction] += calls.upstream
-            corrected.setdefault(calls.instruction, Counter()).update(calls.corrected)
-    return [(name, upstream[name], sorted(corrected[name].items())) for name in sorted(upstream)]
 
 
 def _visible(value: Any) -> Any:

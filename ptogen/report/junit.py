@@ -10,9 +10,9 @@ from ptogen.report.model import CaseResult, CheckReport, Outcome, SuiteResult
 
 def as_xml(report: CheckReport) -> str:
     """``testsuites`` with a ``testsuite`` each and a ``testcase`` each; known defects and cases not run are skipped."""
-    root = ElementTree.Element("testsuites", name=f"ptogen check ({report.backend})", **_totals(report.suites))
+    root = ElementTree.Element("testsuites", {"name": f"ptogen check ({report.backend})", **_totals(report.suites)})
     for suite in report.suites:
-        node = ElementTree.SubElement(root, "testsuite", name=suite.key, **_totals((suite,)))
+        node = ElementTree.SubElement(root, "testsuite", {"name": suite.key, **_totals((suite,))})
         properties = ElementTree.SubElement(node, "properties")
         facts = {"backend": report.backend, "headers": report.headers, "compiler": report.compiler, "mode": suite.mode}
         facts |= {"calls.upstream": str(suite.upstream), "calls.corrected": str(suite.corrected)}
@@ -42,7 +42,7 @@ def _totals(suites: tuple[SuiteResult, ...]) -> dict[str, str]:
 def _case(parent: ElementTree.Element, suite: SuiteResult, case: CaseResult) -> None:
     """A difference is a failure; a program that does not build or ends without a result is an error."""
     names = {"name": case.name, "classname": f"{suite.platform}.{suite.test_suite}", "time": f"{case.seconds:.3f}"}
-    node = ElementTree.SubElement(parent, "testcase", **names)
+    node = ElementTree.SubElement(parent, "testcase", names)
     output = "\n".join(_legal(line) for line in (*case.output, *costs.lines(case)))
     if case.outcome is Outcome.FAILED:
         kind = "failure" if case.code is None else "error"

@@ -183,14 +183,32 @@ class CheckReport:
         return {outcome: found[outcome] for outcome in Outcome}
 
     @property
+    def calls(self) -> tuple[Calls, ...]:
+        """Calls of each instruction, the sum of the suites."""
+        upstream: Counter[str] = Counter()
+        corrected: dict[str, Counter[str]] = {}
+        for one in (one for suite in self.suites for one in suite.calls):
+            upstream[one.instruction] += one.upstream
+            corrected.setdefault(one.instruction, Counter()).update(one.corrected)
+        return tuple(Calls(name, upstream[name], corrected[name]) for name in sorted(upstream))
+
+    @property
+    def nothing_ran(self) -> bool:
+        """Whether every case was not run, of those that there are."""
+        counts = self.counts
+        return counts[Outcome.NOT_RUN] == sum(counts.values())
+
+    @property
     def vanished(self) -> tuple[DefectRow, ...]:
         """Listed defects that cases meet and that the headers at hand no longer have."""
         return tuple(row for row in self.defects if row.cases and not row.present)
 
     @property
     def exit_code(self) -> ExitCode:
-        """1 where a case failed; a known defect is no failure."""
-        return ExitCode.FINDING if self.counts[Outcome.FAILED] else ExitCode.OK
+        """1 where a case failed, 2 where none was run; a known defect is no failure."""
+        if self.counts[Outcome.FAILED]:
+            return ExitCode.FINDING
+        return ExitCode.USAGE if self.nothing_ran else ExitCode.OK
 
 
 def _pipes(costs: Iterable[Cost]) -> dict[str, int]:

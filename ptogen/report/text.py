@@ -27,10 +27,17 @@ def show(report: CheckReport, stream: TextIO) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    terminal = stream.isatty()
-    options = {} if terminal else {"width": WIDTH, "color_system": None}
-    colour = not os.environ.get("NO_COLOR")
-    console = Console(file=stream, highlight=False, no_color=not colour, emoji=False, markup=False, **options)
+    terminal, colour = stream.isatty(), not os.environ.get("NO_COLOR")
+
+    class Stream(Console):
+        def on_broken_pipe(self) -> None:
+            """The reader has gone: that is the caller's to say, where rich ends the program with status 1."""
+            raise
+
+    console = Stream(
+        file=stream, highlight=False, no_color=not colour, emoji=False, markup=False,
+        width=None if terminal else WIDTH, color_system="auto" if terminal else None,
+    )  # fmt: skip
     console.print(f"backend {report.backend}, headers: {report.headers}", soft_wrap=True)
     console.print(f"compiler {report.compiler}{', pristine simulator' if report.pristine else ''}", soft_wrap=True)
     console.print()
@@ -45,6 +52,7 @@ def show(report: CheckReport, stream: TextIO) -> None:
         _cases(report, console, terminal)
         console.print()
     _suites(report, console, terminal)
+    _calls(report, console, terminal)
     for (outcome, _, why, output), names in _alike(report, whole).items():
         name = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
         label = Text(str(outcome), style=STYLES[outcome])
@@ -58,12 +66,8 @@ def show(report: CheckReport, stream: TextIO) -> None:
 
 
 def summary(report: CheckReport) -> str:
-    """The counts of the outcomes and of the simulator functions in one line."""
-    counts = ", ".join(f"{count} {outcome}" for outcome, count in report.counts.items() if count) or "no cases"
-    upstream, corrected = (sum(getattr(suite, name) for suite in report.suites) for name in ("upstream", "corrected"))
-    if upstream + corrected:
-        counts += f"; counted simulator calls: {upstream} by pto-isa, {corrected} by ptogen's corrections"
-    return counts
+    """The counts of the outcomes in one line."""
+    return ", ".join(f"{count} {outcome}" for outcome, count in report.counts.items() if count) or "no cases"
 
 
 def _cases(report: CheckReport, console: Console, terminal: bool) -> None:
@@ -74,29 +78,42 @@ def _cases(report: CheckReport, console: Console, terminal: bool) -> None:
     table = _table(terminal, *heads, *([("reason", "left")] if explained else []))
     for suite, case in report.cases:
         outcome = Text(str(case.outcome), style=STYLES[case.outcome])
-        row = [printable(suite.key), printable(case.name), outcome, f"{case.seconds * 1000:.0f}"]
+        row: list[str | Text] = [printable(suite.key), printable(case.name), outcome, f"{case.seconds * 1000:.0f}"]
         table.add_row(*row, *([_why(case)] if explained else []))
     console.print(table)
 
 
 def _suites(report: CheckReport, console: Console, terminal: bool) -> None:
+    """Without the outcomes that no case has: a terminal may have 80 columns."""
     from rich.text import Text
 
-    heads = [("suite", "left"), ("mode", "left"), ("cases", "right")]
-    heads += [(str(outcome), "right") for outcome in Outcome]
-    counted = not report.pristine and report.backend == "cpu-sim"
-    heads += [("calls upstream", "right"), ("corrected", "right")] if counted else []
+    auto = any(suite.mode != "manual" for suite in report.suites)
+    outcomes = [outcome for outcome, count in report.counts.items() if count]
     pipes = list(dict.fromkeys(pipe for suite in report.suites for pipe in suite.pipes))
-    heads += [(pipe, "right") for pipe in pipes]
-    table = _table(terminal, *heads)
+    heads = [("suite", "left"), *([("mode", "left")] if auto else []), ("cases", "right")]
+    table = _table(terminal, *heads, *((str(head), "right") for head in (*outcomes, *pipes)))
     for suite in report.suites:
-        row: list[str | Text] = [printable(suite.key), suite.mode, str(len(suite.cases))]
-        for outcome in Outcome:
+        row: list[str | Text] = [printable(suite.key), *([suite.mode] if auto else []), str(len(suite.cases))]
+        for outcome in outcomes:
             count = suite.count(outcome)
             row.append(Text(str(count), style=STYLES[outcome] if count else ""))
-        row += [str(suite.upstream), str(suite.corrected)] if counted else []
         row += [f"{suite.pipes[pipe]:,}" if pipe in suite.pipes else "" for pipe in pipes]
         table.add_row(*row)
+    console.print(table)
+
+
+def _calls(report: CheckReport, console: Console, terminal: bool) -> None:
+    """Who computed each instruction."""
+    calls = report.calls
+    if not calls:
+        return
+    heads = [("instruction", "left"), ("by pto-isa", "right"), ("by ptogen", "right")]
+    table = _table(terminal, *heads, *([("because of", "left")] if any(call.corrected for call in calls) else []))
+    for call in calls:
+        reasons = ", ".join(f"{name} {count:,}" for name, count in call.corrected.items())
+        row = [call.instruction, f"{call.upstream:,}", f"{sum(call.corrected.values()):,}"]
+        table.add_row(*row, *([reasons] if len(table.columns) > len(row) else []))
+    console.print()
     console.print(table)
 
 
@@ -120,21 +137,28 @@ def _alike(report: CheckReport, whole: bool) -> dict[tuple[Outcome, str, str, tu
 
 def _defects(report: CheckReport, console: Console) -> None:
     met = [row for row in report.defects if row.cases]
-    if not met:
-        return
-    console.print()
-    console.print("known defects of the simulator that these cases meet:")
+    if any(row.present for row in met):
+        console.print()
+        console.print("known defects of the simulator that these cases meet:")
     for row in met:
-        state = "in these headers" if row.present else "vanished: these headers no longer have it"
-        count = f"{row.cases} case{'s' * (row.cases != 1)}"
-        console.print(f"    {row.id} ({count}, {state}): {row.condition}: {row.reason}; {row.header}", soft_wrap=True)
+        if row.present:
+            count = f"{row.cases} case{'s' * (row.cases != 1)}"
+            console.print(f"    {row.id} ({count}): {row.condition}: {row.reason}; {row.header}", soft_wrap=True)
+    if report.vanished:
+        console.print()
+        console.print(f"not in these headers: {', '.join(row.id for row in report.vanished)}", soft_wrap=True)
+
+
+FOLDED = ("case", "reason", "because of")
+"""Columns that are folded where a terminal is too narrow; the others are never cut."""
 
 
 def _table(terminal: bool, *columns: tuple[str, str]) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=False, show_edge=False)
+    made = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=False, show_edge=False)
     for name, justify in columns:
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    return table
+        right, folds = justify == "right", name in FOLDED
+        made.add_column(name, justify="right" if right else "left", no_wrap=not folds, overflow="fold")
+    return made

@@ -46,7 +46,8 @@ def test_a_crash_costs_its_own_case(play):
     assert [case.status for case in runs.values()] == ["passed", "crashed", "crashed", "passed"]
     assert runs["two"].reason == "ended by SIGSEGV"
     assert runs["two"].output == ["half a line", "stack: here"]
-    assert order == done == ["one", "two", "three", "four"]
+    # GoogleTest has written no record of the first one, which passes by that alone.
+    assert order == ["one", "two", "one", "three", "four"] and done == ["one", "two", "three", "four"]
 
 
 def test_a_case_that_hangs_is_ended(play):
@@ -70,6 +71,14 @@ def test_no_record_is_no_success(play):
     runs, _ = play({"one": "pass", "two": "early"})
     assert [case.status for case in runs.values()] == ["passed", "crashed"]
     assert runs["two"].reason == "ended with status 0 in the middle of its tests"
+
+
+def test_what_a_kernel_prints_is_no_result(play):
+    """It says that it has passed, and ends the program before there is a record."""
+    runs, order = play({"one": "liar", "two": "pass"})
+    assert [case.status for case in runs.values()] == ["crashed", "passed"]
+    runs, order = play({"one": "pass", "two": "liar"}, fail_fast=True)
+    assert [case.status for case in runs.values()] == ["passed", "crashed"]
 
 
 def test_a_crash_after_the_last_test_is_seen(play):

@@ -15,9 +15,10 @@
 
 namespace ptogen::probe {
 
-// Runs a probe in a process of its own and prints `<id> <0|1>`. A probe that ends by a signal has found a defect.
+// Runs a probe in a process of its own and prints `<number> <0|1>`, or ? where it gives no answer. A probe that ends by a signal has found a
+// defect.
 template <typename Probe>
-void Report(const char* id, Probe probe)
+void Report(int number, Probe probe)
 {
     std::fflush(stdout);
     const pid_t child = fork();
@@ -26,11 +27,8 @@ void Report(const char* id, Probe probe)
     }
     int status = 0;
     const bool ended = child > 0 && waitpid(child, &status, 0) == child;
-    if (!ended || (WIFEXITED(status) && WEXITSTATUS(status) > 1)) {
-        std::fprintf(stderr, "the probe %s gave no answer\n", id);
-        std::exit(2);
-    }
-    std::printf("%s %d\n", id, WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+    const int answer = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    std::printf("%d %s\n", number, !ended || answer > 1 ? "?" : answer == 1 ? "1" : "0");
 }
 
 // One TSORT32 on `Rows` x `Cols` valid values and `IdxRows` x `IdxCols` valid indices; see Values and Indices for what is compared.
@@ -110,6 +108,20 @@ private:
     unsigned char records_[static_cast<std::size_t>(Rows) * kPhysical * 8];
 };
 
+// Whether the simulator has one memory for all tiles, each at its address.
+#if __has_include(<pto/cpu/NPUMemoryModel.hpp>)
+inline constexpr bool kHasMemory = true;
+#else
+inline constexpr bool kHasMemory = false;
+#endif
+
+// Whether the simulator has TPARTMUL.
+#if __has_include(<pto/cpu/TPartMul.hpp>)
+inline constexpr bool kHasPartMul = true;
+#else
+inline constexpr bool kHasPartMul = false;
+#endif
+
 // Whether the simulator has TPARTARGMAX and TPARTARGMIN; with them came int8 and uint8 for the whole family.
 #if __has_include(<pto/cpu/TPartArgMax.hpp>)
 #define PTOGEN_HAS_PART_ARG 1
@@ -169,10 +181,11 @@ private:
     template <typename... Tiles>
     static void Call(Tiles&... tiles)
     {
+        // Found by the tiles, so that headers without such a name compile.
         if constexpr (kHasPartArg && Max) {
-            pto::TPARTARGMAX(tiles...);
+            TPARTARGMAX(tiles...);
         } else if constexpr (kHasPartArg) {
-            pto::TPARTARGMIN(tiles...);
+            TPARTARGMIN(tiles...);
         }
     }
 

@@ -21,9 +21,11 @@
 #define TPARTARGMAX_IMPL TPARTARGMAX_UPSTREAM_IMPL
 #define TPARTARGMIN_IMPL TPARTARGMIN_UPSTREAM_IMPL
 #include_next <pto/cpu/TPartAdd.hpp>
-#include_next <pto/cpu/TPartMul.hpp>
 #include_next <pto/cpu/TPartMax.hpp>
 #include_next <pto/cpu/TPartMin.hpp>
+#if __has_include_next(<pto/cpu/TPartMul.hpp>)
+#include_next <pto/cpu/TPartMul.hpp>
+#endif
 #if __has_include_next(<pto/cpu/TPartArgMax.hpp>)
 #include_next <pto/cpu/TPartArgMax.hpp>
 #include_next <pto/cpu/TPartArgMin.hpp>
@@ -40,6 +42,9 @@
 #endif
 #ifndef PTOGEN_DEFECT_TPARTMUL_8BIT
 #define PTOGEN_DEFECT_TPARTMUL_8BIT 0
+#endif
+#ifndef PTOGEN_DEFECT_TPARTMUL_MISSING
+#define PTOGEN_DEFECT_TPARTMUL_MISSING 0
 #endif
 #ifndef PTOGEN_DEFECT_TPARTMAX_8BIT
 #define PTOGEN_DEFECT_TPARTMAX_8BIT 0
@@ -172,39 +177,52 @@ void Select(Dst& dst, Src0& src0, Src1& src1, DstIdx& dstIdx, Src0Idx& src0Idx, 
     });
 }
 
+// Whether some value that both sources have is the same in both.
 template <typename Src0, typename Src1>
-bool Overlap(const Src0& src0, const Src1& src1)
+bool HasTies(Src0& src0, Src1& src1)
 {
-    return Holds(src0, 0, 0) && Holds(src1, 0, 0);
+    for (int row = 0; Holds(src0, row, 0) && Holds(src1, row, 0); ++row) {
+        for (int col = 0; Holds(src0, row, col) && Holds(src1, row, col); ++col) {
+            if (At(src0, row, col) == At(src1, row, col)) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 } // namespace ptogen::part
 
 namespace pto {
 
-#define PTOGEN_PART(NAME, NAME_IMPL, UPSTREAM, OP, DTYPES, EIGHT_BIT, EIGHT_BIT_DEFECT) \
+// MISSING is the id of the defect that upstream has no such function, or null.
+#define PTOGEN_PART(NAME, NAME_IMPL, UPSTREAM, OP, MISSING, DTYPES, EIGHT_BIT, EIGHT_BIT_DEFECT) \
     template <typename Dst, typename Src0, typename Src1> \
     PTO_INTERNAL void NAME_IMPL(Dst& dst, Src0& src0, Src1& src1) \
     { \
         using T = typename Dst::DType; \
         constexpr bool kEightBit = EIGHT_BIT_DEFECT != 0 && std::is_integral_v<T> && sizeof(T) == 1; \
-        if constexpr (ptogen::part::kUnlisted<T> || kEightBit) { \
-            ptogen::Calls::Instance().Corrected(NAME, kEightBit ? EIGHT_BIT : DTYPES); \
+        constexpr const char* kMissing = MISSING; \
+        if constexpr (kMissing != nullptr || ptogen::part::kUnlisted<T> || kEightBit) { \
+            ptogen::Calls::Instance().Corrected(NAME, kMissing != nullptr ? kMissing : kEightBit ? EIGHT_BIT : DTYPES); \
             ptogen::part::Combine<OP>(dst, src0, src1); \
         } else { \
-            ptogen::Calls::Instance().Upstream(NAME); \
             UPSTREAM(dst, src0, src1); \
         } \
     }
 
 PTOGEN_PART(
-    "TPARTADD", TPARTADD_IMPL, TPARTADD_UPSTREAM_IMPL, ptogen::part::Add, "TPARTADD_DTYPES", "TPARTADD_8BIT", PTOGEN_DEFECT_TPARTADD_8BIT)
+    "TPARTADD", TPARTADD_IMPL, TPARTADD_UPSTREAM_IMPL, ptogen::part::Add, nullptr, "TPARTADD_DTYPES",
+    "TPARTADD_8BIT", PTOGEN_DEFECT_TPARTADD_8BIT)
 PTOGEN_PART(
-    "TPARTMUL", TPARTMUL_IMPL, TPARTMUL_UPSTREAM_IMPL, ptogen::part::Mul, "TPARTMUL_DTYPES", "TPARTMUL_8BIT", PTOGEN_DEFECT_TPARTMUL_8BIT)
+    "TPARTMUL", TPARTMUL_IMPL, TPARTMUL_UPSTREAM_IMPL, ptogen::part::Mul, PTOGEN_DEFECT_TPARTMUL_MISSING ? "TPARTMUL_MISSING" : nullptr, "TPARTMUL_DTYPES",
+    "TPARTMUL_8BIT", PTOGEN_DEFECT_TPARTMUL_8BIT)
 PTOGEN_PART(
-    "TPARTMAX", TPARTMAX_IMPL, TPARTMAX_UPSTREAM_IMPL, ptogen::part::Max, "TPARTMAX_DTYPES", "TPARTMAX_8BIT", PTOGEN_DEFECT_TPARTMAX_8BIT)
+    "TPARTMAX", TPARTMAX_IMPL, TPARTMAX_UPSTREAM_IMPL, ptogen::part::Max, nullptr, "TPARTMAX_DTYPES",
+    "TPARTMAX_8BIT", PTOGEN_DEFECT_TPARTMAX_8BIT)
 PTOGEN_PART(
-    "TPARTMIN", TPARTMIN_IMPL, TPARTMIN_UPSTREAM_IMPL, ptogen::part::Min, "TPARTMIN_DTYPES", "TPARTMIN_8BIT", PTOGEN_DEFECT_TPARTMIN_8BIT)
+    "TPARTMIN", TPARTMIN_IMPL, TPARTMIN_UPSTREAM_IMPL, ptogen::part::Min, nullptr, "TPARTMIN_DTYPES",
+    "TPARTMIN_8BIT", PTOGEN_DEFECT_TPARTMIN_8BIT)
 
 #undef PTOGEN_PART
 
@@ -220,14 +238,13 @@ PTOGEN_PART(
             defect = ID "_MISSING"; \
         } else if (PITCH != 0 && kUnlikePitches) { \
             defect = ID "_PITCH"; \
-        } else if (TIES != 0 && ptogen::part::Overlap(src0, src1)) { \
+        } else if (TIES != 0 && ptogen::part::HasTies(src0, src1)) { \
             defect = ID "_TIES"; \
         } \
         if (defect != nullptr) { \
             ptogen::Calls::Instance().Corrected(NAME, defect); \
             ptogen::part::Select<OP>(dst, src0, src1, dstIdx, src0Idx, src1Idx); \
         } else { \
-            ptogen::Calls::Instance().Upstream(NAME); \
             if constexpr (MISSING == 0) { \
                 UPSTREAM(dst, src0, src1, dstIdx, src0Idx, src1Idx); \
             } \

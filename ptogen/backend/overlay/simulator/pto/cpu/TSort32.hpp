@@ -135,7 +135,6 @@ PTO_INTERNAL void TSORT32_IMPL(TileDataDst& dst, TileDataSrc& src, TileDataIdx& 
         ptogen::Calls::Instance().Corrected("TSORT32", defect);
         ptogen::sort32::Sort(dst, src, idx, shape);
     } else {
-        ptogen::Calls::Instance().Upstream("TSORT32");
         TSORT32_UPSTREAM_IMPL(dst, src, idx);
     }
 }

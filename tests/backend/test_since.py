@@ -1,0 +1,119 @@
+"""What a checkout has not got is not run, and says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from ptogen import output
+from ptogen.backend import cpu_sim, cut, since
+from ptogen.backend.headers import Headers
+from ptogen.errors import ExitCode
+from ptogen.plan.suite import plan_suite
+from ptogen.render.st import render
+from ptogen.report.model import Outcome
+from ptogen.spec.load import load_text
+
+
+@pytest.fixture
+def older(headers: Headers, tmp_path) -> Headers:
+    """The headers at hand without TPARTARGMAX, and without the file that a5 has TPARTARGMIN in."""
+    include = tmp_path / "include"
+    shutil.copytree(headers.include, include, copy_function=os.symlink)
+    instructions = include / "pto" / "common" / "pto_instr.hpp"
+    text = instructions.read_text()
+    instructions.unlink()
+    instructions.write_text(text.replace("TPARTARGMAX(", "TPARTARGLATER("))
+    (include / "pto" / "npu" / "a5" / "TPartArgMin.hpp").unlink()
+    return Headers(include, "a checkout", f"{headers.digest}-older")
+
+
+def test_every_row_names_all_its_facts():
+    for subject, row in since.known().items():
+        assert subject == row.subject and row.snapshot and (row.header or row.probe)
+
+
+def test_what_headers_lack_is_decided_by_probes(headers: Headers, older: Headers, toolchain):
+    asked = [f"TPARTARG{kind} on {family}" for kind in ("MAX", "MIN") for family in ("a2a3", "a5", "cpu")]
+    assert since.lacking(asked, toolchain.compiler, headers) == []
+    assert since.lacking(asked, toolchain.compiler, older) == [*asked[:3], "TPARTARGMIN on a5"]
+    assert since.without_file(asked, older.include) == [
+        one for one in asked if one.endswith("on cpu") and not _has(headers, one) or one == "TPARTARGMIN on a5"
+    ]
+
+
+def _has(headers: Headers, subject: str) -> bool:
+    return (headers.include / since.known()[subject].header).is_file()
+
+
+def test_cases_that_need_it_are_not_run(tmp_path, older: Headers, toolchain):
+    region = {"dst": [2, 8], "src0": [2, 8], "src1": [1, 8]}
+    for op in ("tpartargmax", "tpartmin"):
+        case = {"op": op, "platform": "a5", "dtype": "float32", **region}
+        case |= {"idx_dtype": "uint32"} if "arg" in op else {}
+        (suite,) = load_text(json.dumps(case), "spec.yaml")
+        output.write(tmp_path / "tree", [render(suite, plan_suite(suite))])
+    report = cpu_sim.check(tmp_path / "tree", headers=older, toolchain=toolchain)
+    missing, there = report.suites
+    assert [case.outcome for case in (*missing.cases, *there.cases)] == [Outcome.NOT_RUN, Outcome.PASSED]
+    assert missing.cases[0].reason == "these headers have no TPARTARGMAX on a5" and report.exit_code == ExitCode.OK
+    nothing = replace(report, suites=(missing,))
+    assert nothing.nothing_ran and nothing.exit_code == ExitCode.USAGE
+
+
+KERNEL = """\
+// Not a word of case_a here.
+using namespace pto;
+
+template <int kRows>
+AICORE void Shared()
+{
+
+    TADD();
+}
+
+// case_a: at 0x0
+extern "C" __global__ AICORE void Run_case_a(__gm__ float* dst)
+{
+    Shared<1>();  // }
+}
+
+void Launch_case_a(
+    void* dst, void* stream)
+{
+    Run_case_a<<<1, nullptr, stream>>>(dst);
+}
+
+void Launch_case_a_b(void* dst, void* stream)
+{
+    Shared<2>();
+}
+
+void LaunchCase(const std::string& name, void* const* gm, void* stream)
+{
+    if (name == "case_a" ||
+        name == "case_a_too") {
+        Launch_case_a(gm[0], stream);
+    }
+    if (name == "case_a_b") {
+        Launch_case_a_b(gm[0], stream);
+    }
+}
+"""
+
+
+def test_a_kernel_is_left_out_and_the_others_keep_their_lines():
+    lines, before = cut.without(KERNEL, {"case_a"}).split("\n"), KERNEL.split("\n")
+    assert len(lines) == len(before)
+    first, second = before.index("// case_a: at 0x0"), before.index("void Launch_case_a_b(void* dst, void* stream)")
+    branch = before.index('    if (name == "case_a" ||')
+    gone = [*range(first, second - 1), *range(branch, branch + 4)]
+    assert [at for at, line in enumerate(lines) if line != before[at]] == [at for at in gone if before[at]]
+    assert not any(lines[at] for at in gone)
+    assert cut.without(KERNEL, ()) == KERNEL
+    neither = cut.without(KERNEL, {"case_a", "case_a_b"})
+    assert "Shared<" not in neither and "if (" not in neither and neither.count("\n") == KERNEL.count("\n")
