@@ -12,7 +12,6 @@ They raise :class:`ptogen.PtogenError` with every fault at once, and print nothi
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -78,24 +77,18 @@ def run(
         ValueError: there is no such backend.
         PtogenError: the spec has faults, or something that a build needs is missing. Failed cases are in the report.
     """
-    if Path(place).is_dir():
-        return _run(Path(place), select, jobs, backend)
-    rendered = []
-    for suite in load(place):
-        plans = plan_suite(suite)
-        check_suite(suite, plans)
-        rendered.append(render_suite(suite, plans))
-    with tempfile.TemporaryDirectory(prefix="ptogen-") as folder:
-        write(folder, rendered)
-        return _run(Path(folder), select, jobs, backend)
-
-
-def _run(tree: Path, select: str | None, jobs: int | None, backend: str) -> CheckReport:
-    from ptogen.backend import BACKENDS, headers, module, toolchain
-    from ptogen.backend.selection import Selection
+    from ptogen.backend import BACKENDS, checking
+    from ptogen.backend.cluster import Demands
 
     if backend not in BACKENDS:
         raise ValueError(f"no backend {backend!r}; there are {', '.join(BACKENDS)}")
-    found = headers.find(allow_fetch=True)
-    tools = toolchain.find(found)
-    return module(backend).check(tree, headers=found, toolchain=tools, select=Selection(select), jobs=jobs)
+    return checking.run(checking.trees([Path(place)], select, _rendered), Demands(backend), jobs=jobs)
+
+
+def _rendered(specs: Sequence[Path]) -> list[RenderedSuite]:
+    rendered = []
+    for suite in (suite for spec in specs for suite in load(spec)):
+        plans = plan_suite(suite)
+        check_suite(suite, plans)
+        rendered.append(render_suite(suite, plans))
+    return rendered

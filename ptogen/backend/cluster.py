@@ -137,7 +137,8 @@ def check(
             stopped = [CaseResult(case, Outcome.NOT_RUN, reason=suite_run.STOPPED) for case in cases]
             results[manifest.key] = _result(manifest, stopped)
             ended(results[manifest.key])
-    made = list({id(report): report for manifest, _ in chosen if (report := reports.get(manifest.key))}.values())
+    found = (reports.get(manifest.key) for manifest, _ in chosen)
+    made = list({id(report): report for report in found if report}.values())
     return CheckReport(
         demands.backend,
         "; ".join(dict.fromkeys(report.headers for report in made if report.headers)),

@@ -153,7 +153,8 @@ def identify(command: tuple[str, ...]) -> Compiler | None:
             asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=60
         )
         major = int(number.stdout.strip().split(".")[0])
-        first = version.stdout.splitlines()[0].strip()
+        # g++ says first by which name it was called.
+        first = re.sub(r"^\S*\+\+\S* (?=\()", "g++ ", version.stdout.splitlines()[0].strip())
     except (OSError, subprocess.TimeoutExpired, ValueError, IndexError):
         return None
     return Compiler(command, "clang" if "clang" in version.stdout else "gcc", major, first)
@@ -189,7 +190,7 @@ def _attempt(name: str, reason: str, headers: Headers | None) -> Attempt:
     path = shutil.which(words[0]) if words else None
     if path is None:
         return Attempt(name, reason, None, "not found")
-    compiler = identify((path, *words[1:]))
+    compiler = identify((_behind_links(path), *words[1:]))
     if compiler is None:
         return Attempt(name, reason, None, "is neither clang++ nor g++")
     minimum = CLANG_MINIMUM if compiler.kind == "clang" else GCC_MINIMUM
@@ -198,6 +199,20 @@ def _attempt(name: str, reason: str, headers: Headers | None) -> Attempt:
     if headers is None:
         return Attempt(name, reason, compiler, UNTRIED)
     return Attempt(name, reason, compiler, _fault(compiler, headers), tried=True)
+
+
+def _behind_links(path: str) -> str:
+    """The same compiler by one path, whatever symbolic link leads to it: what is built is kept by that.
+
+    Links are followed as long as the name says C++: clang++ is a link to a program that learns from the name it is
+    called by which language it compiles, and the g++ of ccache one that learns so which compiler it is.
+    """
+    here = found = Path(path)
+    while here.is_symlink():
+        here = here.parent / here.readlink()
+        if "++" in here.name:
+            found = here
+    return str(found.parent.resolve() / found.name)
 
 
 def _fault(compiler: Compiler, headers: Headers) -> str:
@@ -228,12 +243,15 @@ def _googletest(compiler: Compiler) -> str | None:
     places = [name for name in ("CMAKE_PREFIX_PATH", "GTest_ROOT", "GTEST_ROOT", "GTest_DIR") if os.environ.get(name)]
     if places:
         return places[0]
-    command = [*compiler.command, "-std=c++20", "-x", "c++", "-E", "-M", "-"]
-    run = subprocess.run(command, input="#include <gtest/gtest.h>\n", capture_output=True, text=True, errors="replace")
-    if run.returncode != 0:
-        return None
-    found = re.search(r"(\S+gtest/gtest\.h)", run.stdout)
+    found = re.search(r"(\S+gtest/gtest\.h)", _preprocessed(compiler, "#include <gtest/gtest.h>\n") or "")
     return found[1] if found else None
+
+
+def _preprocessed(compiler: Compiler, text: str) -> str | None:
+    """The files that a text includes, as a compiler finds them; None where it does not find one."""
+    command = [*compiler.command, "-std=c++20", "-x", "c++", "-E", "-M", "-"]
+    run = subprocess.run(command, input=text, capture_output=True, text=True, errors="replace")
+    return run.stdout if run.returncode == 0 else None
 
 
 def _broken_header(attempts: list[Attempt], headers: Headers) -> str | None:
@@ -244,9 +262,25 @@ def _broken_header(attempts: list[Attempt], headers: Headers) -> str | None:
     return file if file.startswith(f"{headers.include}/") else None
 
 
+def _lacks_format(attempts: list[Attempt], header: Path) -> bool:
+    """Whether a header includes <format>, and no compiler that was tried has it."""
+    if "#include <format>" not in header.read_text(encoding="utf-8", errors="replace"):
+        return False
+    tried = [attempt.compiler for attempt in attempts if attempt.tried and attempt.compiler]
+    return all(_preprocessed(compiler, "#include <format>\n") is None for compiler in tried)
+
+
 def _no_compiler(attempts: list[Attempt], option: str | None, headers: Headers) -> Diagnostic:
     hint = "on Debian or Ubuntu: apt-get install g++ (12 or newer), or clang (16 or newer)"
     header = _broken_header(attempts, headers)
+    if header is not None and _lacks_format(attempts, Path(header)):
+        return Diagnostic(
+            "PTG502",
+            f"the pto-isa headers of {headers.origin} need <format>, which no compiler here has",
+            details=tuple(f"{attempt.name} ({attempt.reason}): {attempt.fault}" for attempt in attempts),
+            hint="it comes with the standard library of g++ 13 or newer, which clang++ uses, too;\n"
+            "on Debian 13 or Ubuntu 24.04: apt-get install g++",
+        )
     if header is not None:
         tried = [attempt for attempt in attempts if attempt.tried]
         who = "every compiler stops" if len(tried) > 1 else f"{tried[0].name} stops"

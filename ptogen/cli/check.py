@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,14 +16,10 @@ from click.core import ParameterSource
 from ptogen import report as reports
 from ptogen.backend import BACKENDS
 from ptogen.cli import executor_option, format_option, print_json, show, terminable, ub_bytes_option
+from ptogen.errors import Diagnostic, Position
 
 if TYPE_CHECKING:
-    from ptogen.backend.cluster import Demands
-    from ptogen.backend.selection import Selection
-    from ptogen.errors import Diagnostic
-    from ptogen.executor import Executor
-    from ptogen.report.model import CheckReport, SuiteResult
-    from ptogen.report.progress import Progress
+    from ptogen.report.model import CheckReport
 
 DECISIVE = ("backend", "pto_isa", "compiler", "pristine", "timeout", "ub_bytes")
 """Options that how a case ends depends on."""
@@ -109,20 +105,10 @@ class Amount(click.ParamType):
 def check(
     ctx: click.Context,
     places: tuple[Path, ...],
-    backend: str,
-    pto_isa: str | None,
-    compiler: str | None,
-    pristine: bool,
-    jobs: int | None,
-    executor: str,
-    select: str | None,
-    last_failed: bool,
-    fail_fast: bool,
-    memory_gib: float | None,
-    timeout: float,
     report_files: tuple[Path, ...],
     ub_bytes: int | None,
     format_: str,
+    **asked: Any,
 ) -> None:
     """Build, run and compare suites on a backend.
 
@@ -130,58 +116,40 @@ def check(
     a tree. On cpu-sim a case passes when every byte of its result is right; npu-static runs none, and says what each
     instruction costs.
     """
+    from ptogen.backend import checking
     from ptogen.backend.cluster import Demands
-    from ptogen.backend.failures import Failures
+    from ptogen.cli._render import render_specs
     from ptogen.errors import PtogenError
-    from ptogen.executor import opened
-    from ptogen.report.model import merge
     from ptogen.report.progress import for_stderr
 
-    if pristine and backend != "cpu-sim":
-        raise click.UsageError(f"--pristine is for --backend cpu-sim: {backend} replaces no function.")
+    backend, memory = asked.pop("backend"), asked.pop("memory_gib")
+    if asked["pristine"] and backend != BACKENDS[0]:
+        raise click.UsageError(f"--pristine is for --backend {BACKENDS[0]}: {backend} replaces no function.")
+    given = next((place for place in places if place.is_dir()), None)
+    if given and ub_bytes is not None:
+        raise click.UsageError(
+            f"--ub-bytes is for specs: {given} is a directory, and its suites have been planned already; "
+            "render them again with `ptogen kernel --ub-bytes`."
+        )
     demands = Demands(
         backend,
-        pto_isa,
-        compiler,
-        timeout,
-        fail_fast,
-        None if memory_gib is None else int(memory_gib * 2**30),
-        {"pristine": True} if pristine else {},
+        asked["pto_isa"],
+        asked["compiler"],
+        asked["timeout"],
+        asked["fail_fast"],
+        None if memory is None else int(memory * 2**30),
+        {"pristine": True} if asked["pristine"] else {},
     )
-    trees = [(tree, chosen, Failures(tree, backend)) for tree, chosen in _trees(places, select, ub_bytes)]
-    if last_failed:
-        if any(failures.names for _, _, failures in trees):
-            trees = [
-                (tree, replace(chosen, names=frozenset(failures.names)), failures)
-                for tree, chosen, failures in trees
-                if failures.names
-            ]
-        else:
-            click.echo("no case failed last time: checking all", err=True)
+    trees = checking.trees(places, asked["select"], partial(render_specs, ub_bytes=ub_bytes))
     progress = for_stderr()
-    made: list[CheckReport] = []
     remarks: list[Diagnostic] = []
+    chosen = {name: asked[name] for name in ("executor", "jobs", "last_failed")}
     try:
-        with terminable(), opened(executor, jobs, os.cpu_count() or 1) as place:
-            if place.shares_files:
-                checked = _here(demands, jobs, progress, remarks)
-            else:
-                checked = partial(_there, demands, place)
-            for tree, chosen, failures in trees:
-
-                def ended(suite: SuiteResult, failures: Failures = failures) -> None:
-                    progress.ended(suite)
-                    failures.add(suite)
-
-                try:
-                    made.append(checked(tree, select=chosen, progress=progress, ended=ended))
-                finally:
-                    failures.keep()
+        with terminable():
+            made = checking.run(trees, demands, **chosen, progress=progress, remark=remarks.append)
     finally:
         progress.close()
-    result = replace(merge(made), command=_command(ctx, places))
-    for remark in remarks:
-        show(remark)
+    result = replace(made, command=_command(ctx, places))
     # First the files: what reads standard output may go away.
     faults: list[Diagnostic] = []
     for path in report_files:
@@ -189,42 +157,21 @@ def check(
             reports.write(result, path)
         except PtogenError as error:
             faults += error.diagnostics
+    for remark in (*remarks, *result.notes):
+        show(remark)
     _print(result, format_)
-    for fault in faults:
+    for fault in (*faults, *_nothing(result, places)):
         show(fault)
     ctx.exit(int(PtogenError(faults).exit_code if faults else result.exit_code))
 
 
-def _here(
-    demands: Demands, jobs: int | None, progress: Progress, remarks: list[Diagnostic]
-) -> Callable[..., CheckReport]:
-    """Checks a tree with the compiler of this machine; ``remarks`` gets what is to be said at the end."""
-    from ptogen.backend import headers, module, toolchain
-    from ptogen.errors import Diagnostic
-
-    found = headers.find(demands.pto_isa, allow_fetch=True, progress=progress.line)
-    tools = toolchain.find(found, demands.compiler)
-    for attempt in tools.attempts:
-        if attempt.fault and attempt.reason == "CXX":
-            message = f"CXX={attempt.name} does not serve: {attempt.fault}; using {tools.compiler}"
-            remarks.append(Diagnostic("PTG502", message, severity="note"))
-    return partial(
-        module(demands.backend).check,
-        headers=found,
-        toolchain=tools,
-        jobs=jobs,
-        fail_fast=demands.fail_fast,
-        timeout=demands.timeout,
-        memory_bytes=demands.memory_bytes,
-        **demands.choices,
-    )
-
-
-def _there(demands: Demands, executor: Executor, tree: Path, **choices: Any) -> CheckReport:
-    """Checks a tree with the compilers of a cluster."""
-    from ptogen.backend import cluster
-
-    return cluster.check(tree, demands, executor, **choices)
+def _nothing(result: CheckReport, places: Sequence[Path]) -> list[Diagnostic]:
+    """PTG507 with the reasons, the most frequent first, where no case was run."""
+    if not result.nothing_ran:
+        return []
+    reasons = Counter(case.reason for _, case in result.cases).most_common()
+    details = tuple(f"{count} case{'s' * (count != 1)}: {reason}" for reason, count in reasons[:5])
+    return [Diagnostic("PTG507", "no case was run", Position(", ".join(map(str, places))), details)]
 
 
 def _command(ctx: click.Context, places: Sequence[Path]) -> tuple[str, ...]:
@@ -238,37 +185,7 @@ def _command(ctx: click.Context, places: Sequence[Path]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _trees(places: Sequence[Path], glob: str | None, ub_bytes: int | None) -> Iterator[tuple[Path, Selection]]:
-    """Each tree to check, and what of it."""
-    from ptogen.backend.selection import Selection
-
-    seen = set()
-    given = [place for place in places if place.is_dir()]
-    if given and ub_bytes is not None:
-        raise click.UsageError(
-            f"--ub-bytes is for specs: {given[0]} is a directory, and its suites have been planned already; "
-            "render them again with `ptogen kernel --ub-bytes`."
-        )
-    for place in given:
-        if os.path.realpath(place) not in seen:
-            seen.add(os.path.realpath(place))
-            yield place, Selection(glob)
-    specs = [place for place in places if not place.is_dir()]
-    if specs:
-        from ptogen import output
-        from ptogen.backend import cache
-        from ptogen.cli._render import render_specs
-
-        suites = render_specs(specs, ub_bytes=ub_bytes)
-        # The same specs get the same tree, so that only what changed is built again.
-        tree = cache.root() / "trees" / cache.digest(*sorted(os.path.realpath(spec) for spec in specs))
-        output.write(tree, suites, force=True)
-        yield tree, Selection(glob, frozenset(suite.key for suite in suites), place=", ".join(map(str, specs)))
-
-
 def _print(result: CheckReport, format_: str) -> None:
-    for note in result.notes:
-        show(note)
     if format_ == "json":
         from ptogen.report.data import as_data
 

@@ -105,7 +105,7 @@ def sanitize(
             if spec:
                 platform, parsed = _calls_of(spec, platform or _platform(places[0].parent), Path(folder))
             results = list(
-                pool.map(lambda suite: _one(*suite, select, platform, pto_isa, compiler, progress.line, parsed), found)
+                pool.map(lambda suite: _one(suite, select, platform, pto_isa, compiler, progress.line, parsed), found)
             )
         cache.prune("recordings/*", "recorders/*")
     finally:
@@ -153,9 +153,7 @@ def _suites(place: Path, driven: bool = False) -> list[tuple[Path, Path, list[Pa
 
 
 def _one(
-    place: Path,
-    folder: Path,
-    files: Sequence[Path],
+    suite: tuple[Path, Path, list[Path]],
     select: str | None,
     platform: str | None,
     pto_isa: str | None,
@@ -170,6 +168,7 @@ def _one(
     from ptogen.sanitize import judge, recorder
 
     started = time.monotonic()
+    place, folder, files = suite
     name = platform or _platform(folder)
     try:
         if name is None:

@@ -160,10 +160,11 @@ def heat_maps(report: CheckReport) -> tuple[list[HeatMap], dict[int, Place]]:
     maps: list[HeatMap] = []
     places: dict[int, Place] = {}
     for (op, names), members in sorted(families.items()):
-        rows, cols, at = _axes(names, [(size[0][1], size[1][1]) for *_, size in members if size])
+        shapes = {number: _shape(case, size) for number, _, case, size in members if size}
+        rows, cols, at = _axes(names, shapes.values())
         cells: dict[Place, Cell] = {}
         for number, suite, case, size in members:
-            row, col = at[size[0][1], size[1][1]] if size else (0, 0)
+            row, col = at[shapes[number]] if size else (0, 0)
             place = Place(len(maps), f"{suite.platform}, {suite.mode}", dtype(case), row, col)
             if place not in cells:
                 cells[place] = Cell(_label(op, place, rows, cols))
@@ -173,20 +174,27 @@ def heat_maps(report: CheckReport) -> tuple[list[HeatMap], dict[int, Place]]:
     return maps, places
 
 
-def _axes(
-    names: Sequence[str], shapes: Iterable[tuple[int, int]]
-) -> tuple[Axis, Axis, dict[tuple[int, int], tuple[int, int]]]:
+Shape = tuple[int, int, str]
+"""The two numbers that size a case; and for a case that is sized by a list, its items."""
+
+
+def _shape(case: CaseResult, size: Sizes) -> Shape:
+    items = case.fields.get(size[0][0])
+    return size[0][1], size[1][1], " + ".join(f"{item:,}" for item in items) if isinstance(items, list) else ""
+
+
+def _axes(names: Sequence[str], shapes: Iterable[Shape]) -> tuple[Axis, Axis, dict[Shape, tuple[int, int]]]:
     """Both sides of a map, and the row and column of each shape."""
     distinct = sorted(set(shapes))
     if not distinct:
         return Axis("", ("",)), Axis("shape", ("any",)), {}
-    title = " \N{MULTIPLICATION SIGN} ".join(names)
     if len(distinct) <= MOST_SHAPES:
-        labels = tuple(f"{rows:,} \N{MULTIPLICATION SIGN} {cols:,}" for rows, cols in distinct)
+        title = names[0] if distinct[0][2] else " \N{MULTIPLICATION SIGN} ".join(names)
+        labels = tuple(items or f"{rows:,} \N{MULTIPLICATION SIGN} {cols:,}" for rows, cols, items in distinct)
         return Axis("", ("",)), Axis(title, labels), {shape: (0, at) for at, shape in enumerate(distinct)}
-    row_labels, row_of = _bins({rows for rows, _ in distinct}, MOST_ROWS)
-    col_labels, col_of = _bins({cols for _, cols in distinct}, MOST_COLS)
-    places = {(rows, cols): (row_of[rows], col_of[cols]) for rows, cols in distinct}
+    row_labels, row_of = _bins({rows for rows, _, _ in distinct}, MOST_ROWS)
+    col_labels, col_of = _bins({cols for _, cols, _ in distinct}, MOST_COLS)
+    places = {shape: (row_of[shape[0]], col_of[shape[1]]) for shape in distinct}
     return Axis(names[0], row_labels), Axis(names[1], col_labels), places
 
 

@@ -60,6 +60,25 @@ def test_a_report_that_cannot_be_written_costs_no_result(ptogen, place, tmp_path
     assert json.loads((tmp_path / "x.json").read_text())["counts"]["failed"] == 1
 
 
+def test_nothing_ran_is_no_success(ptogen, place):
+    tree = make_tree(place, "sums", ["skipped"])
+    run = ptogen("check", tree)
+    assert run.returncode == 2 and "1 not-run in" in run.stdout
+    assert f"{tree}: error PTG507: no case was run\n    1 case: skipped by the program\n" in run.stderr
+
+
+def test_a_reader_that_goes_away_is_no_failure(ptogen, place):
+    """As `ptogen check TREE | head -1` has it."""
+    tree = make_tree(place, "sums", ["good", "last"])
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as stream:
+        command = [sys.executable, "-m", "ptogen", "check", str(tree)]
+        run = subprocess.run(command, stdout=stream, stderr=subprocess.PIPE, text=True, timeout=300)
+    # What a shell says of a program that SIGPIPE ended.
+    assert run.returncode == 141 and "Traceback" not in run.stderr, run.stderr
+
+
 def mend(directory: Path) -> None:
     main = directory / "main.cpp"
     main.write_text(main.read_text().replace("TEST_F(SUMSTest, wrong) { Compare(0); }", "TEST_F(SUMSTest, wrong) {}"))
@@ -226,8 +245,8 @@ def test_backend_list_without_headers(ptogen, tmp_path, toolchain):
     run = ptogen("backend", "list", PTOGEN_CACHE=str(tmp_path), PTO_ISA_ROOT="", ASCEND_HOME_PATH="")
     assert run.returncode == 0 and "missing" in run.stdout and "ptogen backend fetch" in run.stdout
     rows = {" ".join(line.split()[:2]): line for line in run.stdout.splitlines()}
-    name = Path(toolchain.compiler.command[0]).name
-    assert "not tried without headers" in rows[f"compiler {name}"]
+    name = next(attempt.name for attempt in toolchain.attempts if not attempt.fault)
+    assert "not tried without headers" in rows[f"compiler {Path(name).name}"]
     assert "GoogleTest found" in rows
     assert not list(tmp_path.glob("pto-isa/*/include"))
 

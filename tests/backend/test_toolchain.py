@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,3 +132,35 @@ def test_missing_tools_are_named_with_their_packages(headers, toolchain, empty_p
 )
 def test_who_needs_the_overlay(kind, major, expected):
     assert Compiler(("x",), kind, major, "").needs_overlay is expected
+
+
+def test_a_link_to_a_compiler_is_that_compiler(headers, toolchain, tmp_path):
+    """By another path everything would be built again."""
+    (tmp_path / "one").symlink_to(toolchain.compiler.command[0])
+    (tmp_path / "c++").symlink_to("one")
+    (tmp_path / "folder").symlink_to(Path(toolchain.compiler.command[0]).parent)
+    name = Path(toolchain.compiler.command[0]).name
+    for path in (tmp_path / "c++", tmp_path / "folder" / name):
+        (attempt,) = toolchains.try_compilers(None, str(path))
+        assert attempt.compiler == toolchain.compiler
+
+
+def test_a_compiler_that_goes_by_its_name_keeps_it(tmp_path):
+    """clang++ is a link to clang, and the g++ of ccache one to ccache."""
+    driver = tmp_path / "bin" / "driver-1"
+    driver.parent.mkdir()
+    driver.write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "clang++").symlink_to("driver-1")
+    (tmp_path / "c++").symlink_to("bin/clang++")
+    assert toolchains._behind_links(str(tmp_path / "c++")) == str(tmp_path / "bin" / "clang++")
+    assert toolchains._behind_links(str(driver)) == str(driver)
+
+
+def test_a_header_that_wants_format_says_which_library_has_it(headers, toolchain, tmp_path):
+    include = tmp_path / "include"
+    (include / "pto").mkdir(parents=True)
+    (include / "pto" / "pto-inst.hpp").write_text("#include <format>\n#error no\n")
+    has_it = toolchains._preprocessed(toolchain.compiler, "#include <format>\n") is not None
+    with pytest.raises(PtogenError) as raised:
+        toolchains.find(replace(headers, include=include, digest="format"), shlex.join(toolchain.compiler.command))
+    assert ("the standard library of g++ 13" in str(raised.value)) is not has_it
