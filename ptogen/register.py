@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -21,6 +21,10 @@ from pathlib import Path
 from ptogen import output
 from ptogen.errors import Diagnostic, Position, PtogenError
 from ptogen.output import MANIFESTS, TEMPORARY, Change, Manifest, link_on
+from ptogen.render.suite import RenderedSuite
+
+MARK = "include/pto/pto-inst.hpp"
+"""What a checkout with headers has; of one without, nothing can be said of what they lack."""
 
 RECORD = f"{MANIFESTS}/registered.lines"
 SCRIPT = "tests/run_st.sh"
@@ -38,11 +42,17 @@ Insertion = tuple[int, str]
 
 @dataclass(frozen=True)
 class Entry:
-    """A suite as a checkout knows it: its key, its platform and its directory."""
+    """A suite as a checkout knows it: its key, its platform and its directory, and what its cases require."""
 
     key: str
     platform: str
     directory: str
+    requires: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(suite: RenderedSuite) -> Entry:
+        requires = dict.fromkeys(name for case in suite.meta["cases"] for name in case["requires"])
+        return Entry(suite.key, suite.meta["platform"], suite.directory, tuple(requires))
 
     @property
     def name(self) -> str:
@@ -54,14 +64,18 @@ class Entry:
         return f"{self.directory.rpartition('/')[0]}/CMakeLists.txt"
 
 
-def guard(checkout: Path, entries: Iterable[Entry]) -> None:
-    """Makes sure that the checkout can take the suites.
+def guard(checkout: Path, entries: Iterable[Entry], force: bool = False) -> list[Diagnostic]:
+    """Makes sure that the checkout can take the suites; its headers may lack what they need only with ``force``, and
+    then there are warnings.
 
     Raises:
         PtogenError: PTG116 for each that it cannot: there is no list, or the directory is somebody else's; PTG112 at a
             symbolic link.
     """
-    faults = []
+    from ptogen.backend.since import without_file
+
+    faults: list[Diagnostic] = []
+    warnings: list[Diagnostic] = []
     for entry in entries:
         place = checkout / entry.directory
         known = any((checkout / MANIFESTS / f"{entry.key}.{ending}").exists() for ending in ("json", "pending"))
@@ -78,8 +92,13 @@ def guard(checkout: Path, entries: Iterable[Entry]) -> None:
         elif _list_end((checkout / entry.list_file).read_text(encoding="utf-8", errors="surrogateescape")) is None:
             message = f"there is no list {LIST} in this file"
             faults.append(Diagnostic("PTG116", message, Position(str(checkout / entry.list_file))))
+        elif (checkout / MARK).is_file() and (absent := without_file(entry.requires, checkout / "include")):
+            message = f"{entry.key} cannot be built there: the headers have no {', '.join(absent)}"
+            fault = Diagnostic("PTG116", message, Position(str(checkout)), hint="give a newer checkout, or --force")
+            (warnings if force else faults).append(replace(fault, hint=None, severity="warning") if force else fault)
     if faults:
         raise PtogenError(dict.fromkeys(faults))
+    return warnings
 
 
 def license_header(checkout: Path) -> str | None:

@@ -144,8 +144,9 @@ def kernel(
     )
     if into:
         out = into
-        entries = [Entry(suite.key, suite.meta["platform"], suite.directory) for suite in suites]
-        guard(into, entries)
+        entries = list(map(Entry.of, suites))
+        for warning in guard(into, entries, force):
+            show(warning)
     # An edited file is a difference to show, and a reason to stop only where it would be lost.
     changes = output.write(out, suites, dry_run=looking, force=force or diff or check or force_paths)
     if into:

@@ -136,7 +136,7 @@ def written(suite: RenderedSuite | Done, options: Options) -> Done:
     cases = len(suite.meta["cases"])
     try:
         if options.into:
-            guard(options.out, [Entry(suite.key, suite.meta["platform"], suite.directory)])
+            guard(options.out, [Entry.of(suite)], options.force)
         changes = output.write(options.out, [suite], dry_run=options.looking, force=options.force or options.diff)
     except PtogenError as error:
         return Done(suite.key, suite.directory, cases, faults=error.diagnostics)

@@ -12,6 +12,7 @@ import pytest
 from ptogen import output
 from ptogen.backend import cpu_sim, cut, since
 from ptogen.backend.headers import Headers
+from ptogen.cli import main
 from ptogen.errors import ExitCode
 from ptogen.plan.suite import plan_suite
 from ptogen.render.st import render
@@ -63,6 +64,28 @@ def test_cases_that_need_it_are_not_run(tmp_path, older: Headers, toolchain):
     assert missing.cases[0].reason == "these headers have no TPARTARGMAX on a5" and report.exit_code == ExitCode.OK
     nothing = replace(report, suites=(missing,))
     assert nothing.nothing_ran and nothing.exit_code == ExitCode.USAGE
+
+
+def test_a_checkout_that_lacks_it_takes_no_suite(tmp_path, capsys):
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        "op: tpartargmax\nplatform: a5\ndtype: float32\nidx_dtype: uint32\ndst: [2, 8]\nsrc0: [2, 8]\nsrc1: [1, 8]\n"
+    )
+    checkout = tmp_path / "pto-isa"
+    lists = checkout / "tests/npu/a5/src/st/testcase/CMakeLists.txt"
+    for file, text in ((lists, "set(ALL_TESTCASES\n    tadd\n)\n"), (checkout / "include/pto/pto-inst.hpp", "")):
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    assert main(["kernel", str(spec), "--into", str(checkout)]) == ExitCode.USAGE
+    said = "PTG116: a5-tpartargmax cannot be built there: the headers have no TPARTARGMAX on a5"
+    assert f"error {said}" in capsys.readouterr().err and not (checkout / ".ptogen").exists()
+    assert main(["kernel", str(spec), "--into", str(checkout), "--force"]) == ExitCode.OK
+    assert f"warning {said}" in capsys.readouterr().err and (lists.parent / "tpartargmax" / "main.cpp").is_file()
+    header = checkout / "include/pto/npu/a5/TPartArgMax.hpp"
+    header.parent.mkdir(parents=True)
+    header.touch()
+    assert main(["kernel", str(spec), "--into", str(checkout)]) == ExitCode.OK
+    assert not capsys.readouterr().err.count("PTG116")
 
 
 KERNEL = """\
