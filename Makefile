@@ -17,6 +17,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 demo: $(READY) ## render specs/tsort32.yaml and run every case on the CPU simulator
+	@echo "rendering specs/tsort32.yaml, then building and running it; the first time, the headers are fetched and compiled once"
 	$(BIN)/ptogen kernel specs/tsort32.yaml -o build/demo
 	$(BIN)/ptogen check build/demo
 
@@ -58,9 +59,10 @@ clean: ## remove what `make` built, the environment included
 
 # The environment, made anew only where it is missing or pyproject.toml is newer. pip's own configuration applies.
 $(READY): pyproject.toml | system
-	@echo "setting up $(VENV)"
+	@echo "setting up $(VENV): pip fetches and installs what ptogen and its tests need, which takes minutes on a slow machine"
 	@$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@PYTHONUNBUFFERED=1 $(BIN)/python -m pip install --disable-pip-version-check --editable '.[test]' \
+	    | sed -un 's/^Collecting \([^ ]*\).*/  \1/p; s/^Installing collected packages.*/  installing them/p'
 	@touch $@
 
 # Debian packages, installed only where what they hold cannot be found.
@@ -88,4 +90,4 @@ system:
 	fi; \
 	echo "installing Debian packages: $${missing[*]}"; \
 	$$sudo apt-get update -qq || true; \
-	$$sudo env DEBIAN_FRONTEND=noninteractive $$install -qq > /dev/null
+	$$sudo env DEBIAN_FRONTEND=noninteractive $$install -qq | sed -un 's/^Setting up \([^ ]*\).*/  \1/p'
