@@ -90,7 +90,7 @@ def check(
         place.root.mkdir(parents=True, exist_ok=True)
         os.utime(place.root)
         results: dict[str, Future[SuiteResult]] = {}
-        whole = {key: set(cut.kernels(manifest)) for key, (manifest, _) in by_key.items()}
+        whole = {key: {str(case["name"]) for case in manifest.cases} for key, (manifest, _) in by_key.items()}
         buildable = [key for key in by_key if key not in unreadable and whole[key] - suites.left_out[key]]
         groups = {group[0][0]: group for group in twins.groups([suites.source(key) for key in buildable])}
         leaders = {key: leader for leader, group in groups.items() for key, _, _ in group}
@@ -118,7 +118,7 @@ def check(
                 refused[leader] = fault
                 return
             for key, _, _ in groups[leader]:
-                # One that does not build without its culprits either has no kernel to blame.
+                # One that does not build without its culprits either has no case to blame.
                 run(key, fault and refused.get(leader, fault), None if fault else faults.get(leader))
 
         progress.start(sum(len(cases) for _, cases in chosen))
@@ -155,13 +155,13 @@ def check(
 
 @dataclass
 class _Suites:
-    """The ST directories that are built: those of a tree, or copies in which some kernels do nothing.
+    """The ST directories that are built: those of a tree, or copies without some of its cases.
 
     Attributes:
         place: of the build.
         directories: in the tree, by key.
         kinds: how each is built.
-        left_out: kernels that do nothing.
+        left_out: cases that nothing is built for.
     """
 
     place: Place
@@ -176,7 +176,7 @@ class _Suites:
         return key, self._copy(key), self.kinds[key]
 
     def culprits(self, key: str, names: Sequence[str], compiler: Compiler, headers: Headers) -> dict[str, Diagnostic]:
-        """The kernels of a suite that do not compile, each with its fault; the others can still be built."""
+        """The cases of a suite that do not compile, each with its fault; the others can still be built."""
         shared = runtime.prepare(self.kinds[key], compiler, headers)
         faults = cut.culprits(self.source(key)[1], names, shared, compiler)
         if len(faults) < len(names):
@@ -252,9 +252,9 @@ def _lacking(manifests: Sequence[Manifest], toolchain: Toolchain, headers: Heade
 
 
 def _left_out(manifest: Manifest, lacking: frozenset[str]) -> set[str]:
-    """Kernels that these headers cannot compile; with another type in place of bfloat16, all others can be."""
+    """Cases that these headers cannot compile; with another type in place of bfloat16, all others can be."""
     absent = lacking - {suite_run.BFLOAT16}
-    return {cut.kernel_of(case) for case in manifest.cases if absent & set(case.get("requires", ()))}
+    return {str(case["name"]) for case in manifest.cases if absent & set(case.get("requires", ()))}
 
 
 def _kind(manifest: Manifest, pristine: bool, present: frozenset[str], lacking: frozenset[str]) -> runtime.Kind:

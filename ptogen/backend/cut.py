@@ -1,56 +1,59 @@
-"""A suite without some of its kernels, so that one which these headers refuse costs its own cases only."""
+"""A suite without some of its cases, so that one whose kernel these headers refuse fails alone."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ptogen.backend import children, compile, host_kernel
 from ptogen.backend.compile import Compiler
 from ptogen.backend.runtime import Runtime
 from ptogen.errors import Diagnostic, Position
-from ptogen.output import Manifest
 
-
-def kernel_of(case: Mapping[str, object]) -> str:
-    """The kernel that a case of a manifest calls, ``Launch_<kernel>``; cases that differ in their data share one."""
-    return str(case.get("kernel", case["name"]))
-
-
-def kernels(manifest: Manifest) -> list[str]:
-    """Every kernel of a suite, in the order of its cases."""
-    return list(dict.fromkeys(map(kernel_of, manifest.cases)))
+DEFINED = re.compile(r"^[^\n;{}/]*\bvoid (?!LaunchCase\b)(\w+)\([^;{}]*\)\s*\{", re.MULTILINE)
+"""A function; one that is no template is compiled whether it is called or not."""
 
 
 def without(text: str, left_out: Collection[str]) -> str:
-    """The text of a kernel file without these kernels, which its launcher then does not know; lines keep their numbers.
+    """The text of a kernel file whose ``LaunchCase`` does not know these cases; lines keep their numbers.
 
-    A function is a part of the file that ends at an empty line outside of all braces.
+    Functions that nothing names any more go with them. A part of the file ends at an empty line outside of all braces.
     """
     if not left_out:
         return text
     names = "|".join(map(re.escape, left_out))
-    function = re.compile(rf"^[^\n;{{}}/]*\b(?:Run|Launch)_(?:{names})\s*\([^;{{}}]*\)\s*\{{", re.MULTILINE)
-    branch = re.compile(rf'^    if \([^{{}};]*"(?:{names})"[^{{}};]*\) \{{[^{{}}]*\}}', re.MULTILINE)
+    launched = re.compile(rf'^    launch\(\s*"(?:{names})",[^;]*;', re.MULTILINE)
+    text = launched.sub(lambda found: "\n" * found[0].count("\n"), text)
+    parts = _parts(text)
+    while True:
+        words = [set(re.findall(r"\w+", re.sub(r"//.*", "", part))) for part in parts]
+        for at, part in enumerate(parts):
+            name = DEFINED.search(part)
+            if name and not any(name[1] in own for other, own in enumerate(words) if other != at):
+                parts[at] = "\n" * part.count("\n")
+                break
+        else:
+            return "".join(parts)
+
+
+def _parts(text: str) -> list[str]:
     parts: list[str] = []
-    lines: list[str] = []
-    depth = 0
-    for line in [*text.split("\n"), ""]:
+    part, depth = "", 0
+    for line in text.splitlines(keepends=True):
         code = line.partition("//")[0]
         depth += code.count("{") - code.count("}")
-        lines.append(line)
+        part += line
         if depth <= 0 and not line.strip():
-            part = branch.sub(lambda found: "\n" * found[0].count("\n"), "\n".join(lines))
-            parts.append("\n" * part.count("\n") if function.search(part) else part)
-            lines, depth = [], 0
-    return "\n".join([*parts, *lines])[: -1 if not lines else None]
+            parts.append(part)
+            part, depth = "", 0
+    return [*parts, part]
 
 
 def lay_out(folder: Path, source: Path, left_out: Collection[str]) -> None:
-    """Makes ``folder`` hold the ST directory ``source`` without these kernels."""
+    """Makes ``folder`` hold the ST directory ``source`` without these cases."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(source, folder)
     for path in folder.glob("*_kernel.cpp"):
@@ -58,9 +61,9 @@ def lay_out(folder: Path, source: Path, left_out: Collection[str]) -> None:
 
 
 def culprits(source: Path, names: Sequence[str], runtime: Runtime, compiler: Compiler) -> dict[str, Diagnostic]:
-    """The kernels of an ST directory that do not compile, each with what the compiler says of it alone (PTG505).
+    """The cases of an ST directory whose kernels do not compile, each with what is said of it alone (PTG505).
 
-    None of them where the file does not compile without any: then it is no kernel's fault.
+    None where the file does not compile without any: then it is no case's fault.
     """
     files = list(source.glob("*_kernel.cpp"))
     if len(files) != 1 or len(names) < 2:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ptogen.backend import children, cut, defects, gtest
+from ptogen.backend import children, defects, gtest
 from ptogen.backend import run as running
 from ptogen.backend.gtest import CaseRun
 from ptogen.backend.project import Place
@@ -49,7 +49,7 @@ class Job:
         timeout: seconds for one case; gen_data.py gets as many for each case of its suite.
         twin: key of the suite whose program is run: its own, or one of equal text.
         lacking: what nobody has of that which cases require.
-        faults: why kernels do not compile, by name.
+        faults: why the kernels of cases do not compile, by case.
     """
 
     manifest: Manifest
@@ -86,7 +86,7 @@ class Job:
 
     def fault(self, case: str) -> Diagnostic | None:
         """Why the kernel of the case does not compile, if so."""
-        return self.faults.get(cut.kernel_of(self.facts(case)))
+        return self.faults.get(case)
 
     @property
     def can_run(self) -> list[str]:

@@ -89,54 +89,63 @@ def test_a_checkout_that_lacks_it_takes_no_suite(tmp_path, capsys):
 
 
 KERNEL = """\
-// Not a word of case_a here.
-using namespace pto;
-
-template <int kRows>
-AICORE void Shared()
+// Not a word of RunLONELY here.
+template <typename T, int kRows>
+__global__ AICORE void RunSHARED(__gm__ T* dst)
 {
 
     TADD();
 }
 
-// case_a: at 0x0
-extern "C" __global__ AICORE void Run_case_a(__gm__ float* dst)
+template <typename T, int... kNumbers>
+void LaunchSHARED(void* const* gm, void* stream)
 {
-    Shared<1>();  // }
+    RunSHARED<T, kNumbers...><<<1, nullptr, stream>>>(static_cast<T*>(gm[0]));
 }
 
-void Launch_case_a(
-    void* dst, void* stream)
+// UB: 2,816 B
+__global__ AICORE void RunLONELY(
+    __gm__ half* dst)
 {
-    Run_case_a<<<1, nullptr, stream>>>(dst);
+    TMUL();  // }
 }
 
-void Launch_case_a_b(void* dst, void* stream)
+void LaunchLONELY(void* const* gm, void* stream)
 {
-    Shared<2>();
+    RunLONELY<<<1, nullptr, stream>>>(static_cast<half*>(gm[0]));
 }
 
 void LaunchCase(const std::string& name, void* const* gm, void* stream)
 {
-    if (name == "case_a" ||
-        name == "case_a_too") {
-        Launch_case_a(gm[0], stream);
-    }
-    if (name == "case_a_b") {
-        Launch_case_a_b(gm[0], stream);
-    }
+    const auto launch = [&](const char* own, void (*launcher)(void* const* gm, void* stream)) {
+        if (name == own) {
+            launcher(gm, stream);
+        }
+    };
+    launch("case_a", LaunchSHARED<float, 1>);
+    launch(
+        "case_a_b",
+        LaunchSHARED<half, 2>);
+    launch("lonely", LaunchLONELY);
 }
 """
 
 
-def test_a_kernel_is_left_out_and_the_others_keep_their_lines():
-    lines, before = cut.without(KERNEL, {"case_a"}).split("\n"), KERNEL.split("\n")
+@pytest.mark.parametrize(
+    ("left_out", "gone"),
+    [
+        ({"case_a"}, {"SHARED<float, 1>"}),
+        ({"case_a_b"}, {"SHARED<half, 2>", '"case_a_b"'}),
+        ({"lonely"}, {"RunLONELY(", "TMUL", "LaunchLONELY"}),
+    ],
+)
+def test_a_case_is_left_out_and_the_others_keep_their_lines(left_out, gone):
+    lines, before = cut.without(KERNEL, left_out).split("\n"), KERNEL.split("\n")
     assert len(lines) == len(before)
-    first, second = before.index("// case_a: at 0x0"), before.index("void Launch_case_a_b(void* dst, void* stream)")
-    branch = before.index('    if (name == "case_a" ||')
-    gone = [*range(first, second - 1), *range(branch, branch + 4)]
-    assert [at for at, line in enumerate(lines) if line != before[at]] == [at for at in gone if before[at]]
-    assert not any(lines[at] for at in gone)
+    assert all(one in (other, "") for one, other in zip(lines, before, strict=True))
+    text = "\n".join(lines)
+    assert not any(words in text for words in gone)
+    assert lines.count("{") == before.count("{") - 2 * ("lonely" in left_out)
+    names = {"case_a", "case_a_b", "lonely"}
+    assert {name for name in names if f'"{name}"' in text} == names - left_out
     assert cut.without(KERNEL, ()) == KERNEL
-    neither = cut.without(KERNEL, {"case_a", "case_a_b"})
-    assert "Shared<" not in neither and "if (" not in neither and neither.count("\n") == KERNEL.count("\n")
