@@ -70,8 +70,8 @@ def content_digest(suite: Suite) -> str:
         "name": suite.name,
         "ub_bytes": suite.ub_bytes,
         "cases": [
-            {**case.model_dump(mode="json", exclude_none=True), "golden": suite.graph.golden_params(case, suite.base)}
-            for case in suite.cases
+            {**case.model_dump(mode="json", exclude_none=True), "golden": params}
+            for case, params in zip(suite.cases, suite.data_params, strict=True)
         ],
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

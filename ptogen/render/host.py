@@ -113,7 +113,7 @@ def files(plans: Sequence[KernelPlan]) -> dict[str, str]:
 
 def gen_data(suite: Suite, plans: Sequence[KernelPlan], banner: str) -> str:
     """The data generator, which holds the golden code itself; its layout is final."""
-    params = [suite.data_params(case) for case in suite.cases]
+    params = suite.data_params
     common = {
         key: value for key, value in params[0].items() if all(key in one and one[key] == value for one in params[1:])
     }

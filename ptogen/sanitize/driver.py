@@ -202,8 +202,8 @@ def of_suite(suite: Suite, folder: Path) -> tuple[Call, ...]:
 
     golden = import_module(f"ptogen.golden.{suite.graph.golden_module}")
     calls = []
-    for case in suite.cases:
-        arrays = golden.generate(**suite.data_params(case))
+    for case, params in zip(suite.cases, suite.data_params, strict=True):
+        arrays = golden.generate(**params)
         arguments = []
         for tensor in suite.graph.tensors(case):
             data = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -76,12 +77,17 @@ class Suite:
         """ST directory relative to the output root."""
         return f"{self.platform.st_root}/{self.name}"
 
-    def data_params(self, case: CaseFields) -> dict[str, Any]:
-        """What ``generate`` of the golden is called with, plain values: the op's ``golden_params`` and, where inputs
-        have one, their ``domains`` by name."""
-        params = self.graph.golden_params(case, self.base)
-        domains = {tensor.name: tensor.domain for tensor in self.graph.tensors(case) if tensor.domain is not None}
-        return {**params, "domains": domains} if domains else params
+    @cached_property
+    def data_params(self) -> tuple[dict[str, Any], ...]:
+        """What ``generate`` of the golden is called with for each case, plain values: the op's ``golden_params`` and,
+        where inputs have one, their ``domains`` by name. Asked once, because it may read files of values."""
+
+        def params(case: CaseFields) -> dict[str, Any]:
+            own = self.graph.golden_params(case, self.base)
+            domains = {tensor.name: tensor.domain for tensor in self.graph.tensors(case) if tensor.domain is not None}
+            return {**own, "domains": domains} if domains else own
+
+        return tuple(map(params, self.cases))
 
     def position(self, case: int, *fields: str | int) -> Position:
         """Where a field of a case stands in the spec."""
