@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from ptogen.check.finding import Finding
 from ptogen.check.initcheck import initcheck
 from ptogen.check.memcheck import memcheck
+from ptogen.check.planned import trace
 from ptogen.check.racecheck import racecheck
 from ptogen.check.replay import replay
 from ptogen.check.synccheck import synccheck
-from ptogen.check.trace import Trace, trace
+from ptogen.check.trace import Trace
 from ptogen.errors import PtogenError
 from ptogen.plan.model import KernelPlan
 from ptogen.platforms import Pipe, Platform

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ptogen.check.events import UB, Event, Touch
 from ptogen.check.finding import ByteRange, Finding
 from ptogen.check.racecheck import KINDS
 from ptogen.check.shadow import Segments
-from ptogen.check.trace import UB, Event, Touch, Trace
+from ptogen.check.trace import Trace
 
 
 def corecheck(blocks: Mapping[int, Trace]) -> list[Finding]:

@@ -3,9 +3,10 @@ used."""
 
 from __future__ import annotations
 
+from ptogen.check.events import UB, Event, Touch
 from ptogen.check.finding import ByteRange, Finding
 from ptogen.check.shadow import Segments
-from ptogen.check.trace import UB, Event, Touch, Trace
+from ptogen.check.trace import Trace
 
 
 def initcheck(trace: Trace) -> list[Finding]:

@@ -12,8 +12,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import combinations
 
+from ptogen.check.events import UB, Buffer, Event, Touch
 from ptogen.check.finding import ByteRange, Finding
-from ptogen.check.trace import UB, Buffer, Event, Touch, Trace
+from ptogen.check.trace import Trace
 from ptogen.errors import Position
 from ptogen.platforms import UB_BLOCK_BYTES
 

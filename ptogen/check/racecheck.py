@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ptogen.check.events import Touch
 from ptogen.check.finding import ByteRange, Finding
 from ptogen.check.replay import Issued, Replay
-from ptogen.check.trace import Touch, Trace
+from ptogen.check.trace import Trace
 from ptogen.platforms import Pipe
 
 KINDS = {

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ptogen.check.trace import Event
+from ptogen.check.events import Event
 from ptogen.platforms import Pipe
 
 Clock = Mapping[Pipe, int]

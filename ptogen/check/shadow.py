@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ptogen.check.trace import Event, Touch
+from ptogen.check.events import Event, Touch
 
 
 class Segments:

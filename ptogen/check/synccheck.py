@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ptogen.check.events import Event
 from ptogen.check.finding import Finding
 from ptogen.check.replay import Replay
-from ptogen.check.trace import Event, Trace
+from ptogen.check.trace import Trace
 from ptogen.errors import Position
 from ptogen.platforms import Platform
 

@@ -18,7 +18,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from ptogen.check import check_suite
-from ptogen.check.trace import instruction_effects
+from ptogen.check.planned import instruction_effects
 from ptogen.dtypes import Dtype
 from ptogen.errors import PtogenError
 from ptogen.graph.model import Graph

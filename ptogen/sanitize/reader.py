@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
+from ptogen.check.events import UB, Event, Touch, touches_of
 from ptogen.check.finding import Finding
-from ptogen.check.trace import UB, Event, Touch, Trace, touches_of
+from ptogen.check.trace import Trace
 from ptogen.dtypes import DTYPES
 from ptogen.errors import Position
 from ptogen.ops.attributes import Call

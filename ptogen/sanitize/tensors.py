@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ptogen.check.trace import Touch
+from ptogen.check.events import Touch
 from ptogen.ops.move import GlobalTensor
 from ptogen.sanitize.recording import Memory
 from ptogen.tiles import Layout, Region

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ptogen.check.events import UB, Buffer, Event
 from ptogen.check.finding import ByteRange, Finding
-from ptogen.check.trace import UB, Buffer, Event
 from ptogen.dtypes import DTYPES, Dtype
 from ptogen.errors import Position
 from ptogen.tiles import Layout, TileType

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ptogen.check.trace import Event
+from ptogen.check.events import Event
 from ptogen.platforms import Pipe
 
 

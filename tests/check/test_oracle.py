@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import judge
 
+from ptogen.check.events import Event, Touch
 from ptogen.check.racecheck import racecheck
 from ptogen.check.replay import replay
-from ptogen.check.trace import Event, Touch, Trace
+from ptogen.check.trace import Trace
 from ptogen.platforms import Pipe
 from ptogen.tiles import Region
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ptogen.check import check_plan
+from ptogen.check.events import Event, Touch
 from ptogen.check.finding import Finding
 from ptogen.check.initcheck import initcheck
-from ptogen.check.trace import Event, Touch, Trace
+from ptogen.check.trace import Trace
 from ptogen.graph.model import Graph
 from ptogen.ops import catalogue
 from ptogen.plan import fit

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from mutants.corpus import ROOT
 from mutants.timing import Segments, outcomes, same_results
 
-from ptogen.check.trace import Event, Touch
+from ptogen.check.events import Event, Touch
 from ptogen.platforms import Pipe
 from ptogen.tiles import Region
 

@@ -26,7 +26,7 @@ from ptogen.backend import compile, headers, runtime, toolchain
 from ptogen.backend.compile import Compiler
 from ptogen.backend.headers import Headers
 from ptogen.backend.host_kernel import LAUNCH
-from ptogen.check.trace import UB, Event
+from ptogen.check.events import UB, Event
 from ptogen.ops import catalogue, instructions
 from ptogen.platforms import IN_ORDER, PLATFORMS, Platform
 from ptogen.sanitize import recorder

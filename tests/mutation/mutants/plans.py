@@ -9,7 +9,7 @@ from mutants.corpus import Entry
 from mutants.plan_ways import WAYS
 from mutants.timing import same_results
 from ptogen.check import check_plan
-from ptogen.check.trace import trace
+from ptogen.check.planned import trace
 from ptogen.plan.model import KernelPlan
 
 

@@ -17,7 +17,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from ptogen.check.trace import UB, Event, Touch
+from ptogen.check.events import UB, Event, Touch
 from ptogen.platforms import Pipe
 
 TORN, UNDEFINED, NOBODY = ("torn", 0), ("undefined", 0), ("nobody", 0)
