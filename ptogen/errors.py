@@ -64,7 +64,7 @@ CODES: dict[str, str] = {
     "PTG423": "an event id is set again before it was waited for",
     "PTG424": "an event id or pipe that the platform does not have, or that an instruction uses inside",
     "PTG431": "bytes are read that nobody wrote",
-    "PTG432": "bytes of an input that no step uses",
+    "PTG432": "bytes of an input or of a result that no step uses",
     "PTG441": "an instruction would run into a defect of its header",
     "PTG442": "an instruction that the checkers do not know",
     "PTG451": "a recording is incomplete",

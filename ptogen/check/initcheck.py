@@ -17,9 +17,7 @@ def initcheck(trace: Trace) -> list[Finding]:
     written: set[int] = set()
     findings: dict[tuple[str, str], Finding] = {}
     for event in trace.events:
-        # A tile that serves as tmp and as another operand holds what that one does: some forms leave tmp alone.
-        scratch = {tile for operand, tile in event.tiles if operand in event.scratch}
-        scratch -= {tile for operand, tile in event.tiles if operand not in event.scratch}
+        scratch = _scratch(event)
         last = [touch for touch in event.touches if touch.writes and touch.defined and touch.name not in scratch]
         for touch in event.touches:
             covered = segments.of(touch)
@@ -56,9 +54,16 @@ def initcheck(trace: Trace) -> list[Finding]:
     return list(findings.values()) + (_unused(trace, segments) if trace.needed else [])
 
 
+def _scratch(event: Event) -> set[str]:
+    """The tiles that serve as tmp and as nothing else: one that does holds what that one does, for some forms leave tmp
+    alone."""
+    scratch = {tile for operand, tile in event.tiles if operand in event.scratch}
+    return scratch - {tile for operand, tile in event.tiles if operand not in event.scratch}
+
+
 def _unused(trace: Trace, segments: Segments) -> list[Finding]:
-    """PTG432: bytes of an input that are not loaded, or that no step reads between their load and the next write."""
-    inputs = {tensor.memory for tensor in trace.needed}
+    """PTG432: bytes of an input that are not loaded, and bytes that are loaded or computed and that no step reads
+    before the next write."""
     read: set[int] = set()
     fresh: dict[int, tuple[Event, Touch]] = {}
     lost: dict[tuple[str, str], tuple[Event, Touch, list[int]]] = {}
@@ -68,7 +73,7 @@ def _unused(trace: Trace, segments: Segments) -> list[Finding]:
         lost.setdefault((event.place, touch.name), (event, touch, []))[2].append(segment)
 
     for event in trace.events:
-        loads = any(touch.memory in inputs and not touch.writes for touch in event.touches)
+        scratch = _scratch(event)
         for touch in event.touches:
             for segment in segments.of(touch):
                 if not touch.writes:
@@ -76,9 +81,10 @@ def _unused(trace: Trace, segments: Segments) -> list[Finding]:
                         read.add(segment)
                         fresh.pop(segment, None)
                 elif touch.memory == UB:
-                    if segment in fresh:
+                    # Some instructions write a part of their result twice.
+                    if segment in fresh and fresh[segment][0] is not event:
                         lose(segment)
-                    if loads and touch.defined:
+                    if touch.defined and touch.name not in scratch:
                         fresh[segment] = event, touch
     for segment in list(fresh):
         lose(segment)
@@ -92,6 +98,6 @@ def _unused(trace: Trace, segments: Segments) -> list[Finding]:
     for event, touch, missing in lost.values():
         start, end = segments.range(missing[0])[0], segments.range(missing[-1])[1]
         count = sum(stop - begin for begin, stop in map(segments.range, missing))
-        message = f"no step uses {count:,} B that {event.label} brings"
+        message = f"no step uses {count:,} B that {event.label} leaves in {touch.name}"
         findings.append(Finding("PTG432", message, (ByteRange(touch.name, UB, start, end),), (event.label,)))
     return findings

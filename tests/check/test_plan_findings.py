@@ -49,7 +49,21 @@ def test_what_is_loaded_and_not_used():
     args["idx"] = replace(args["idx"], rows=1, valid_rows=1)
     finding = next(one for one in found(with_step(SORT, place, replace(SORT.program[place], args=tuple(args.items())))))
     assert (finding.code, finding.steps) == ("PTG432", ("2 TLOAD(idx)",))
-    assert finding.message == "no step uses 512 B that 2 TLOAD(idx) brings"
+    assert finding.message == "no step uses 512 B that 2 TLOAD(idx) leaves in idx"
+
+
+def test_what_is_computed_and_not_used():
+    """A store of each row out of the first row of the tile: whole in GM, with bytes that were computed."""
+    plan = planned("tsort32", "a5", dtype="float16", rows=2, cols=8150)
+    (loop,) = plan.program
+    assert found(plan) == []
+    place = next(place for place, step in enumerate(loop.body) if isinstance(step, Store))
+    store = loop.body[place]
+    wrong = replace(store, src=replace(store.src, row=Affine(0)))
+    findings = found(replace(plan, program=(replace(loop, body=(*loop.body[:place], wrong, *loop.body[place + 1 :])),)))
+    unused = [one.message for one in findings if one.code == "PTG432"]
+    assert len(unused) == 1
+    assert unused[0].startswith("no step uses 65,024 B that ") and unused[0].endswith(" leaves in dst")
 
 
 def test_a_pinned_overlap_is_said_once_and_its_hint_minds_other_tiles():
@@ -81,7 +95,7 @@ def test_what_an_instruction_leaves_in_tmp_is_not_its_result():
     args = dict(plan.program[place].args)
     args["dst"], args["tmp"] = args["tmp"], args["dst"]
     findings = found(with_step(plan, place, replace(plan.program[place], args=tuple(args.items()))))
-    assert {finding.code for finding in findings} == {"PTG431"}
+    assert {finding.code for finding in findings} == {"PTG431", "PTG432"}
 
 
 def test_types_that_do_not_go_together():

@@ -11,8 +11,8 @@ from ptogen.graph.model import Graph
 from ptogen.ops import catalogue
 from ptogen.ops.base import Op
 from ptogen.plan.fit import planned
-from ptogen.plan.model import KernelPlan
-from ptogen.platforms import PLATFORMS, Platform
+from ptogen.plan.model import Barrier, GmWindow, Instruction, KernelPlan, Load, SetFlag, Store, WaitFlag
+from ptogen.platforms import PLATFORMS, Pipe, Platform
 from ptogen.spec import load
 from ptogen.spec.model import Suite
 
@@ -54,7 +54,7 @@ class Entry:
     """A plan to mutate.
 
     Attributes:
-        group: the spec's name, with the mode where that is not the spec's own, or ``extra``.
+        group: the spec's name, with the mode where that is not the spec's own, ``extra`` or ``handmade``.
         plan: what was planned.
     """
 
@@ -99,4 +99,26 @@ def entries() -> tuple[Entry, ...]:
         op, row = catalogue()[name], PLATFORMS[platform]
         case = op.Case(name="_".join(str(value) for value in fields.values()), **fields)
         found.append(Entry("extra", planned(Graph.of(op), case, row, "manual", row.ub_bytes)))
-    return tuple(found)
+    wide = next(one.plan for one in found if str(one) == "extra-a5-float16_2_8150")
+    return (*found, Entry("handmade", with_barrier(wide)))
+
+
+def with_barrier(plan: KernelPlan) -> KernelPlan:
+    """The sorts of a loop between loads and stores of whole tiles: only a barrier keeps the uses of tmp apart.
+
+    The planner loads, sorts and stores piece by piece, and its flags do that as well.
+    """
+    (loop,) = plan.program
+    tensors = {tensor.name: GmWindow(tensor.name, tensor.rows, tensor.cols) for tensor in plan.tensors}
+    loads = [Load(tile.window, tensors[tile.name]) for tile in plan.tiles if tile.name in ("src", "idx")]
+    sorts = tuple(step for step in loop.body if isinstance(step, Instruction))
+    program = (
+        *loads,
+        SetFlag(Pipe.MTE2, Pipe.V, 0),
+        WaitFlag(Pipe.MTE2, Pipe.V, 0),
+        replace(loop, body=(*sorts, Barrier(Pipe.V))),
+        SetFlag(Pipe.V, Pipe.MTE3, 0),
+        WaitFlag(Pipe.V, Pipe.MTE3, 0),
+        Store(tensors["dst"], plan.tile("dst").window),
+    )
+    return replace(plan, program=program)
