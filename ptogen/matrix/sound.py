@@ -25,7 +25,7 @@ from ptogen.graph.model import Graph
 from ptogen.ops.base import Op
 from ptogen.ops.effects import Effects
 from ptogen.ops.sizing import Sizing, Tensor, align_up
-from ptogen.plan.model import Instruction, KernelPlan, Program, Step, rewritten
+from ptogen.plan.model import Instruction, KernelPlan, Load, Program, Step, Store, Window, rewritten
 from ptogen.plan.suite import plan_suite
 from ptogen.spec.model import Suite
 
@@ -141,12 +141,13 @@ def _as_named(suite: Suite, questions: Sequence[Question], place: int) -> Kernel
     if question.names == known.names:
         return known.plan
     dtypes = dict(question.dtypes)
+    of_tiles = {tile.name: dtypes[tile.operand] for tile in known.plan.tiles}
     plan = replace(
         known.plan,
         name=question.graph.name,
         tensors=question.tensors,
-        tiles=tuple(replace(tile, dtype=dtypes[tile.operand]) for tile in known.plan.tiles),
-        program=_renamed(known.plan.program, dict(zip(known.graph.ops, question.graph.ops, strict=True))),
+        tiles=tuple(replace(tile, dtype=of_tiles[tile.name]) for tile in known.plan.tiles),
+        program=_renamed(known.plan.program, dict(zip(known.graph.ops, question.graph.ops, strict=True)), of_tiles),
     )
     if instruction_effects(plan, suite.platform.family) != known.effects:
         _learn(suite, questions, [place])
@@ -154,11 +155,19 @@ def _as_named(suite: Suite, questions: Sequence[Question], place: int) -> Kernel
     return plan
 
 
-def _renamed(program: Program, ops: Mapping[Op, Op]) -> Program:
-    """The program with each instruction's op exchanged for another."""
+def _renamed(program: Program, ops: Mapping[Op, Op], dtypes: Mapping[str, Dtype]) -> Program:
+    """The program with other ops, and with other element types of tiles."""
+
+    def typed(window: Window) -> Window:
+        return replace(window, dtype=dtypes[window.tile])
 
     def change(step: Step) -> tuple[Step, ...]:
-        return (replace(step, op=ops[step.op]),) if isinstance(step, Instruction) else (step,)
+        if isinstance(step, Instruction):
+            args = tuple((name, typed(window)) for name, window in step.args)
+            return (replace(step, op=ops[step.op], args=args),)
+        if isinstance(step, Load):
+            return (replace(step, dst=typed(step.dst)),)
+        return (replace(step, src=typed(step.src)),) if isinstance(step, Store) else (step,)
 
     return rewritten(program, change)
 
