@@ -98,7 +98,7 @@ def _checked(checkout: Path, cxx: str | None, folder: Path) -> tuple[str, list[R
         command = ["check", str(folder / tree), "--pto-isa", str(checkout), "--format", "json"]
         said = _ptogen(*command, *(("--compiler", cxx) if cxx else ()), allowed=(0, 1))
         report = json.loads(said)
-        compiler = report["compiler"]
+        compiler = report["compiler"].partition(" (")[2].removesuffix(")") or report["compiler"]
         for suite in report["suites"]:
             row = Row("`ptogen check`", suite["key"])
             for case in suite["cases"]:
@@ -137,8 +137,12 @@ def _run_by_pto_isa(checkout: Path, cxx: str | None, folder: Path) -> Iterator[R
             sum(map(int, re.findall(rf"\[  {word}  \] (\d+) test", said))) for word in ("PASSED", "FAILED")
         )
         if not row.passed + row.failed or (done.returncode and not row.failed):
-            row.failed += 1
-            row.reasons[(said.strip().splitlines() or ["it said nothing"])[-1]] += 1
+            # A runner that finds no compiler that it takes stops before it configures a build.
+            if (folder / "build" / name / "CMakeCache.txt").is_file():
+                row.failed += 1
+            else:
+                row.not_run += 1
+            row.reasons[" ".join(line.strip() for line in said.strip().splitlines()[-4:])] += 1
         yield row
 
 
