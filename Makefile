@@ -21,7 +21,7 @@ demo: $(READY) ## render specs/tsort32.yaml and run every case on the CPU simula
 	$(BIN)/ptogen kernel specs/tsort32.yaml -o build/demo
 	$(BIN)/ptogen check build/demo
 
-test: $(READY) ## run the tests, campaigns aside
+test: lint ## look at the code, then run the tests, campaigns aside
 	$(BIN)/python -m pytest -m "not campaign" $(PYTEST_ARGS)
 
 campaign: $(READY) ## run the tests that take long: mutants, a tenth of the curated matrix, lost workers

@@ -142,7 +142,9 @@ def _run_by_pto_isa(checkout: Path, cxx: str | None, folder: Path) -> Iterator[R
                 row.failed += 1
             else:
                 row.not_run += 1
-            row.reasons[" ".join(line.strip() for line in said.strip().splitlines()[-4:])] += 1
+            lines = [line.strip() for line in said.replace(f"{folder}/", "").splitlines() if line.strip()]
+            errors = [line for line in lines if "error" in line.lower()]
+            row.reasons[(errors or lines[-1:] or ["it said nothing"])[0]] += 1
         yield row
 
 
