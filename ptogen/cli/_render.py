@@ -110,6 +110,7 @@ def render_specs(
     platforms: Collection[str] = (),
     select: str | None = None,
     skip: Callable[[Diagnostic], object] | None = None,
+    with_spec: bool = False,
 ) -> list[RenderedSuite]:
     """Loads, plans, checks and renders spec files.
 
@@ -122,6 +123,7 @@ def render_specs(
         platforms: only suites for these; default: for all.
         select: only cases that this glob matches.
         skip: is told of what the target has no text for, which is then left out.
+        with_spec: put the spec's text, as it is, beside the files of each suite; one of standard input has no file.
 
     Raises:
         PtogenError: the faults of all files and of all suites; PTG115 where nothing is left.
@@ -155,7 +157,12 @@ def render_specs(
                     continue
                 suite, plans = _only(suite, said), tuple(plans[number] for number in said)
                 made = renderer.render(suite, plans, license_header=license_header, **options)
-            rendered.append(replace(made, meta=made.meta | ({"file": name} if (name := file_of(suite)) else {})))
+            if (name := file_of(suite)) is not None:
+                made = replace(made, meta={**made.meta, "file": name})
+                if with_spec:
+                    text = Path(suite.marks.file).read_text(encoding="utf-8")
+                    made = replace(made, files={**made.files, f"{made.directory}/{suite.name}.yaml": text})
+            rendered.append(made)
         except PtogenError as error:
             faults += error.diagnostics
     if faults or (left_out and not rendered):

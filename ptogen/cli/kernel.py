@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     metavar="GLOB",
     help="The same for files whose path in the tree matches; may be repeated.",
 )
+@click.option("--with-spec", is_flag=True, help="Put the text of its spec beside the files of each suite.")
 @click.option(
     "--license-header",
     type=click.Path(path_type=Path),
@@ -107,6 +108,7 @@ def kernel(
     force: bool,
     force_paths: tuple[str, ...],
     license_header: Path | None,
+    with_spec: bool,
     ub_bytes: int | None,
     format_: str,
 ) -> None:
@@ -141,6 +143,7 @@ def kernel(
         platforms=platforms,
         select=select,
         skip=show if skip else None,
+        with_spec=with_spec,
     )
     if into:
         out = into

@@ -244,6 +244,7 @@ class TpartArg(Tpart):
     """TPARTARGMIN or TPARTARGMAX: the chosen value and its index."""
 
     Case: ClassVar[type[CaseFields]] = TpartArgCase
+    golden_module = "part_arg"
 
     def dtypes(self, platform: Platform) -> tuple[Dtype, ...]:
         # The simulator takes every dtype of TPARTMIN; the ISA has only these.

@@ -72,7 +72,7 @@ def _tensors(plan: KernelPlan, partial: Collection[str]) -> Sheet:
             raise AssertionError(f"{tensor.name} has elements of {tensor.dtype} and records of {tensor.record}")
         kind = {Role.IN: "Input", Role.OUT: "Output", Role.INOUT: "InOut"}[tensor.role]
         lines_, pitch, valid_lines, valid = _extent(tensor)
-        words = [f'"{tensor.name}"', sheet.slot(tensor.name, TYPE, f"Type::k{tensor.dtype.name.capitalize()}")]
+        words = [f'"{tensor.name}"', sheet.slot(tensor.name, TYPE, f"k{tensor.dtype.name.capitalize()}")]
         sizes = [("Rows", lines_), ("Cols", pitch)]
         if tensor.role.writes and tensor.name in partial:
             sizes += [("ValidRows", valid_lines), ("ValidCols", valid)]
@@ -114,11 +114,9 @@ def files(plans: Sequence[KernelPlan]) -> dict[str, str]:
 def gen_data(suite: Suite, plans: Sequence[KernelPlan], banner: str) -> str:
     """The data generator, which holds the golden code itself; its layout is final."""
     params = suite.data_params
-    common = {
-        key: value for key, value in params[0].items() if all(key in one and one[key] == value for one in params[1:])
-    }
+    usual = _usual(params)
     cases = [
-        _entry(f"{suite.test_suite}.{plan.case}", {key: value for key, value in own.items() if key not in common})
+        _entry(plan.case, {key: value for key, value in own.items() if key not in usual or usual[key] != value})
         for own, plan in zip(params, plans, strict=True)
     ]
     lines = banner.splitlines()
@@ -132,10 +130,22 @@ def gen_data(suite: Suite, plans: Sequence[KernelPlan], banner: str) -> str:
             banner=lines,
             source=golden_source(suite.graph.golden_module, extra_imports=("import os",)),
             files=files(plans),
-            common=_mapping(common, len("COMMON = "), ""),
+            suite=_literal(suite.test_suite),
+            usual=_mapping(usual, len("USUAL = "), ""),
             cases=cases,
         )
     )
+
+
+def _usual(params: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What all cases have alike; of words and numbers, what most of them have. Shapes stand with their case."""
+    usual = {}
+    for key in params[0]:
+        values = [one[key] for one in params if key in one]
+        most = max(values, key=values.count)
+        if len(values) == len(params) and (values.count(most) == len(params) or isinstance(most, (str, int))):
+            usual[key] = most
+    return usual
 
 
 def _entry(key: str, params: dict[str, Any]) -> str:

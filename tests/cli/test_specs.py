@@ -125,6 +125,17 @@ def test_a_license_header_stands_on_top_of_every_file() -> None:
         assert "Copyright (c) 2025 Somebody" in "\n".join(path.read_text().splitlines()[:4])
 
 
+def test_the_spec_goes_along(capsys: pytest.CaptureFixture[str]) -> None:
+    spec("one.yaml", more="# why these cases\nname: mine\n")
+    assert cli.main(["kernel", "one.yaml", "--with-spec"]) == 0
+    (beside,) = Path("generated").rglob("*.yaml")
+    assert beside.name == "mine.yaml" and beside.parent.name == "mine"
+    assert beside.read_bytes() == Path("one.yaml").read_bytes()
+    assert cli.main(["kernel", "one.yaml", "--with-spec", "--check"]) == 0
+    assert cli.main(["kernel", "one.yaml"]) == 0
+    assert not beside.exists()
+
+
 def test_a_name_cannot_leave_the_output(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ('"../../etc/x"', '"/etc/x"', '"x\\"); system(\\"id"', '".."'):
         spec("one.yaml", more=f"name: {name}\n")

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ptogen.golden.part import generate, numbers, part, part_arg, storage
+from ptogen.golden import part_arg as args
+from ptogen.golden.part import generate, numbers, part, storage
 
 # Fraction bits and exponent bits.
 FORMATS = {"float32": (23, 8), "float16": (10, 5), "bfloat16": (7, 8)}
@@ -174,7 +175,7 @@ def test_what_one_source_has_alone_is_copied(shapes, op, dtype, kind):
 @given(regions(), st.sampled_from(["argmin", "argmax"]), st.sampled_from(list(FORMATS)[:2]), st.sampled_from(KINDS))
 def test_an_index_belongs_to_the_value_that_was_taken(shapes, op, dtype, kind):
     dst, src0, src1 = shapes
-    data = generate(op=op, dtype=dtype, dst=dst, src0=src0, src1=src1, data=kind, seed=1, idx_dtype="int32")
+    data = args.generate(op=op, dtype=dtype, dst=dst, src0=src0, src1=src1, data=kind, seed=1, idx_dtype="int32")
     for row, col in product(range(dst[0]), range(dst[1])):
         inside = [row < shape[0] and col < shape[1] for shape in (src0, src1)]
         taken = 0 if inside[0] else 1
@@ -190,7 +191,7 @@ def test_equal_values_leave_the_index_of_src0():
     other = np.array([[1.0, 0.0, -0.0]], "<f4")
     first, second = np.array([[10, 11, 12]], "<u4"), np.array([[20, 21, 22]], "<u4")
     for op in ("argmin", "argmax"):
-        taken, indices = part_arg(op, "float32", (1, 3), values, other, first, second)
+        taken, indices = args.part_arg(op, "float32", (1, 3), values, other, first, second)
         assert indices.tolist() == [[10, 11, 12]]
         assert taken.tobytes() == values.tobytes()
 
@@ -258,7 +259,7 @@ def test_rows_of_sorted_rise_and_those_of_reversed_fall(dtype):
 @pytest.mark.parametrize("idx_dtype", ["uint16", "int16", "uint32", "int32"])
 def test_indices_differ_between_the_sources_and_use_all_their_bits(idx_dtype):
     shape = (3, 100)
-    data = generate(
+    data = args.generate(
         op="argmax", dtype="float16", dst=shape, src0=shape, src1=shape, data="ties", seed=0, idx_dtype=idx_dtype
     )
     one, two = data["src0Idx"], data["src1Idx"]

@@ -42,11 +42,11 @@ def test_tensors_are_in_the_order_of_the_plan_and_a_case_says_what_differs() -> 
     assert re.search(
         r"void Check1\((.*)\)\n\{\n.*\n"
         r' +Output\("dst", type, rows, dstCols, dstValidRows, dstValidCols\)\.Records\(\),\n'
-        r' +Input\("src", type, rows, cols\),\n +Input\("idx", Type::kUint32, idxRows, cols\),\n',
+        r' +Input\("src", type, rows, cols\),\n +Input\("idx", kUint32, idxRows, cols\),\n',
         text,
     )
-    assert "TEST_F(HANDMADETest, f16_all) { Check1(Type::kFloat16, 2, 128, 2, 128, 32, 1); }\n" in text
-    assert "TEST_F(HANDMADETest, copy_int64) { Check2(Type::kInt64); }\n" in text
+    assert "TEST_F(HANDMADETest, f16_all) { Check1(kFloat16, 2, 128, 2, 128, 32, 1); }\n" in text
+    assert "TEST_F(HANDMADETest, copy_int64) { Check2(kInt64); }\n" in text
     assert ".Within(2)" in text and f".Masked({DEFINED})" in text
 
 

@@ -69,12 +69,7 @@ def float_values(kind: str, dtype: str, rows: int, cols: int, seed: int) -> np.n
     return {"sorted": ascending, "reversed": ascending[:, ::-1]}[kind]
 
 
-# TPARTMIN, TPARTMAX, TPARTADD, TPARTMUL, TPARTARGMAX, TPARTARGMIN.
-
-# Binary digits of a type that is computed in float64, and the exponent of its least subnormal.
-NARROW = {"float16": (11, -24), "bfloat16": (8, -133)}
-BFLOAT16_EXTREMES = (0x7F80, 0x7F7F, 0x3F80, 0x0080, 0x007F, 0x0001, 0x0000)
-
+# TPARTMIN, TPARTMAX, TPARTADD, TPARTMUL.
 
 def storage(dtype: str) -> np.dtype:
     """The NumPy type that carries a dtype."""
@@ -84,36 +79,6 @@ def storage(dtype: str) -> np.dtype:
 def numbers(dtype: str, array: np.ndarray) -> np.ndarray:
     """What the elements are worth; exact."""
     return (array.astype("<u4") << np.uint32(16)).view("<f4") if dtype == "bfloat16" else array
-
-
-def rounded(dtype: str, exact: np.ndarray) -> np.ndarray:
-    """float64 numbers as float16 or bfloat16: to the nearest, of two to the even one, beyond the end to infinity."""
-    digits, least = NARROW[dtype]
-    step = np.maximum(np.frexp(exact)[1] - digits, least)
-    nearest = np.ldexp(np.rint(np.ldexp(exact, -step)), step)
-    with np.errstate(over="ignore"):
-        if dtype == "bfloat16":
-            return (nearest.astype("<f4").view("<u4") >> np.uint32(16)).astype("<u2")
-        return nearest.astype("<f2")
-
-
-def calculated(op: str, dtype: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Sums or products: integers wrap, floats are rounded once.
-
-    float16 and bfloat16 are computed in float64, where their products and sums of float16 are exact. A sum of bfloat16
-    may be rounded there to 53 digits first; with more than twice the digits of the result that changes nothing.
-    """
-    add = op == "add"
-    if left.dtype.kind in "iu" and dtype != "bfloat16":
-        unsigned = f"<u{left.dtype.itemsize}"
-        one, two = left.view(unsigned), right.view(unsigned)
-        return (one + two if add else one * two).view(left.dtype)
-    one, two = numbers(dtype, left), numbers(dtype, right)
-    with np.errstate(all="ignore"):
-        if dtype == "float32":
-            return one + two if add else one * two
-        one, two = one.astype("<f8"), two.astype("<f8")
-        return rounded(dtype, one + two if add else one * two)
 
 
 def takes_right(op: str, dtype: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -137,16 +102,7 @@ def covered(shape: tuple[int, int], src0: np.ndarray, src1: np.ndarray) -> np.nd
     return result
 
 
-def part(op: str, dtype: str, shape: tuple[int, int], src0: np.ndarray, src1: np.ndarray) -> np.ndarray:
-    """``op`` is ``min``, ``max``, ``add`` or ``mul``; one source has the result's shape, the other is no larger."""
-    dst, both = covered(shape, src0, src1), overlap(src0, src1)
-    left, right = src0[both], src1[both]
-    if op in ("min", "max"):
-        dst[both] = np.where(takes_right(op, dtype, left, right), right, left)
-    else:
-        dst[both] = calculated(op, dtype, left, right)
-    return dst
-
+# TPARTARGMAX, TPARTARGMIN: the values of two sources where each has one, and the index of the value that is taken.
 
 def part_arg(
     op: str, dtype: str, shape: tuple[int, int], src0: np.ndarray, src1: np.ndarray, idx0: np.ndarray, idx1: np.ndarray
@@ -160,42 +116,6 @@ def part_arg(
     return dst, dst_idx
 
 
-def int_values(op: str, kind: str, dtype: str, rows: int, cols: int, seed: int) -> np.ndarray:
-    """As :func:`part_values`, of an integer type."""
-    integer, limits = storage(dtype), np.iinfo(dtype)
-    least, most = int(limits.min), int(limits.max)
-    if kind == "ties":
-        return dealt(np.array([0, 1, 3, 7, -2 if least else 9], integer), rows, cols, seed)
-    if kind == "extremes":
-        middle = (-1, 0, 1) if least else (2, most // 2, most // 2 + 1)
-        return dealt(np.array([least, least + 1, *middle, most - 1, most], integer), rows, cols, seed)
-    width = {"add": limits.bits - 1, "mul": limits.bits // 2}.get(op, limits.bits)
-    words = random_bits(seed, VALUES, rows, cols).view("<i8" if least else "<u8")
-    values = (words >> words.dtype.type(64 - width)).astype(integer)
-    return values if kind == "random" else _in_order(kind, values, values)
-
-
-def _in_order(kind: str, values: np.ndarray, worth: np.ndarray) -> np.ndarray:
-    order = np.argsort(worth, axis=1, kind="stable")
-    return np.take_along_axis(values, order if kind == "sorted" else order[:, ::-1], axis=1)
-
-
-def part_values(op: str, kind: str, dtype: str, rows: int, cols: int, seed: int) -> np.ndarray:
-    """``rows`` x ``cols`` values of a source, without NaN; ``kind`` is one of the spec's data kinds.
-
-    Only of ``extremes`` a sum or product leaves the range of the type.
-    """
-    if dtype not in FLOATS and dtype != "bfloat16":
-        return int_values(op, kind, dtype, rows, cols, seed)
-    if dtype == "bfloat16" and kind == "extremes":
-        deck = [sign | bits for bits in BFLOAT16_EXTREMES for sign in (0, 0x8000)]
-        return dealt(np.array(deck, "<u2"), rows, cols, seed)
-    values = float_values(kind, "float32" if dtype == "bfloat16" else dtype, rows, cols, seed)
-    if op == "mul" and kind not in ("ties", "extremes"):
-        values = values * values.dtype.type(1 / 16)  # a product of float16 stays finite
-    return rounded(dtype, values.astype("<f8")) if dtype == "bfloat16" else values
-
-
 def part_indices(dtype: str, rows: int, cols: int, seed: int, source: int) -> np.ndarray:
     """Shuffled indices, even ones for src0 and odd ones for src1.
 
@@ -207,17 +127,6 @@ def part_indices(dtype: str, rows: int, cols: int, seed: int, source: int) -> np
     return (2 * number + source + high_bits[number % 3]).astype(f"<u{bits // 8}").view(storage(dtype))
 
 
-def defined(op: str, dtype: str, src0: np.ndarray, src1: np.ndarray) -> np.ndarray:
-    """``src1`` with 1 in the place of what would make a NaN of ``src0``: its bits are not defined."""
-    both = overlap(src0, src1)
-    left, right = numbers(dtype, src0[both]), numbers(dtype, src1[both])
-    with np.errstate(all="ignore"):
-        lost = np.isnan(left + right if op == "add" else left * right)
-    result = src1.copy()
-    result[both][lost] = 0x3F80 if dtype == "bfloat16" else 1
-    return result
-
-
 def generate(
     *,
     op: str,
@@ -227,24 +136,20 @@ def generate(
     src1: tuple[int, int],
     data: str,
     seed: int,
-    idx_dtype: str | None = None,
+    idx_dtype: str,
 ) -> dict[str, np.ndarray]:
-    """The sources and the golden result, for ``argmin`` and ``argmax`` with their indices.
+    """The sources and the golden result, with their indices.
 
     Args:
-        op: ``min``, ``max``, ``add``, ``mul``, ``argmin`` or ``argmax``.
-        dtype: of the values.
+        op: ``argmin`` or ``argmax``.
+        dtype: of the values, ``float32`` or ``float16``.
         dst, src0, src1: rows and columns.
         data: ``random``, ``ties``, ``sorted``, ``reversed`` or ``extremes``.
         seed: of the data.
         idx_dtype: of the indices.
     """
-    seeds = [seed + (source << 32) for source in (1, 2)]
-    left, right = part_values(op, data, dtype, *src0, seeds[0]), part_values(op, data, dtype, *src1, seeds[1])
-    if op in ("add", "mul") and (dtype in FLOATS or dtype == "bfloat16"):
-        right = defined(op, dtype, left, right)
-    if idx_dtype is None:
-        return {"src0": left, "src1": right, "dst": part(op, dtype, dst, left, right)}
+    seeds = seed + (1 << 32), seed + (2 << 32)
+    left, right = float_values(data, dtype, *src0, seeds[0]), float_values(data, dtype, *src1, seeds[1])
     idx0, idx1 = part_indices(idx_dtype, *src0, seeds[0], 0), part_indices(idx_dtype, *src1, seeds[1], 1)
     values, indices = part_arg(op, dtype, dst, left, right, idx0, idx1)
     return {"src0": left, "src1": right, "src0Idx": idx0, "src1Idx": idx1, "dst": values, "dstIdx": indices}
@@ -260,18 +165,13 @@ FILES = {
     "dstIdx": "golden2",
 }
 
-# What generate() gets in every case, and by data directory in each.
-COMMON = {"op": "argmax", "seed": 0}
+SUITE = "TPARTARGMAXTest"
+
+# What generate() gets of every case, unless the case says otherwise.
+USUAL = {"op": "argmax", "dtype": "float32", "data": "ties", "seed": 0, "idx_dtype": "uint32"}
 CASES = {
-    "TPARTARGMAXTest.case_float32_uint32_16x32_src1_8x32_ties": {
-        "dtype": "float32",
-        "dst": [16, 32],
-        "src0": [16, 32],
-        "src1": [8, 32],
-        "data": "ties",
-        "idx_dtype": "uint32",
-    },
-    "TPARTARGMAXTest.case_float16_int32_2x200_src1_1x170": {
+    "case_float32_uint32_16x32_src1_8x32_ties": {"dst": [16, 32], "src0": [16, 32], "src1": [8, 32]},
+    "case_float16_int32_2x200_src1_1x170": {
         "dtype": "float16",
         "dst": [2, 200],
         "src0": [2, 200],
@@ -283,9 +183,10 @@ CASES = {
 
 
 def main() -> None:
-    for directory, params in CASES.items():
+    for case, params in CASES.items():
+        directory = f"{SUITE}.{case}"
         os.makedirs(directory, exist_ok=True)
-        for name, array in generate(**COMMON, **params).items():
+        for name, array in generate(**{**USUAL, **params}).items():
             array.tofile(os.path.join(directory, f"{FILES[name]}.bin"))
 
 

@@ -69,7 +69,7 @@ def float_values(kind: str, dtype: str, rows: int, cols: int, seed: int) -> np.n
     return {"sorted": ascending, "reversed": ascending[:, ::-1]}[kind]
 
 
-# TPARTMIN, TPARTMAX, TPARTADD, TPARTMUL, TPARTARGMAX, TPARTARGMIN.
+# TPARTMIN, TPARTMAX, TPARTADD, TPARTMUL.
 
 # Binary digits of a type that is computed in float64, and the exponent of its least subnormal.
 NARROW = {"float16": (11, -24), "bfloat16": (8, -133)}
@@ -148,18 +148,6 @@ def part(op: str, dtype: str, shape: tuple[int, int], src0: np.ndarray, src1: np
     return dst
 
 
-def part_arg(
-    op: str, dtype: str, shape: tuple[int, int], src0: np.ndarray, src1: np.ndarray, idx0: np.ndarray, idx1: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Values and indices for ``argmin`` or ``argmax``: the index is that of the value taken, of equal ones src0's."""
-    dst, dst_idx = covered(shape, src0, src1), covered(shape, idx0, idx1)
-    both = overlap(src0, src1)
-    right = takes_right(op, dtype, src0[both], src1[both])
-    dst[both] = np.where(right, src1[both], src0[both])
-    dst_idx[both] = np.where(right, idx1[both], idx0[both])
-    return dst, dst_idx
-
-
 def int_values(op: str, kind: str, dtype: str, rows: int, cols: int, seed: int) -> np.ndarray:
     """As :func:`part_values`, of an integer type."""
     integer, limits = storage(dtype), np.iinfo(dtype)
@@ -196,17 +184,6 @@ def part_values(op: str, kind: str, dtype: str, rows: int, cols: int, seed: int)
     return rounded(dtype, values.astype("<f8")) if dtype == "bfloat16" else values
 
 
-def part_indices(dtype: str, rows: int, cols: int, seed: int, source: int) -> np.ndarray:
-    """Shuffled indices, even ones for src0 and odd ones for src1.
-
-    A third of them is small, a third lies in the second quarter of the range and a third in its upper half.
-    """
-    bits = np.iinfo(dtype).bits
-    number = shuffled_columns(seed, INDICES, rows, cols) + np.arange(rows)[:, np.newaxis]
-    high_bits = np.array([1 << (bits - 1), 0, 1 << (bits - 2)], np.int64)
-    return (2 * number + source + high_bits[number % 3]).astype(f"<u{bits // 8}").view(storage(dtype))
-
-
 def defined(op: str, dtype: str, src0: np.ndarray, src1: np.ndarray) -> np.ndarray:
     """``src1`` with 1 in the place of what would make a NaN of ``src0``: its bits are not defined."""
     both = overlap(src0, src1)
@@ -219,35 +196,23 @@ def defined(op: str, dtype: str, src0: np.ndarray, src1: np.ndarray) -> np.ndarr
 
 
 def generate(
-    *,
-    op: str,
-    dtype: str,
-    dst: tuple[int, int],
-    src0: tuple[int, int],
-    src1: tuple[int, int],
-    data: str,
-    seed: int,
-    idx_dtype: str | None = None,
+    *, op: str, dtype: str, dst: tuple[int, int], src0: tuple[int, int], src1: tuple[int, int], data: str, seed: int
 ) -> dict[str, np.ndarray]:
-    """The sources and the golden result, for ``argmin`` and ``argmax`` with their indices.
+    """The sources and the golden result.
 
     Args:
-        op: ``min``, ``max``, ``add``, ``mul``, ``argmin`` or ``argmax``.
+        op: ``min``, ``max``, ``add`` or ``mul``.
         dtype: of the values.
         dst, src0, src1: rows and columns.
         data: ``random``, ``ties``, ``sorted``, ``reversed`` or ``extremes``.
         seed: of the data.
-        idx_dtype: of the indices.
     """
-    seeds = [seed + (source << 32) for source in (1, 2)]
-    left, right = part_values(op, data, dtype, *src0, seeds[0]), part_values(op, data, dtype, *src1, seeds[1])
+    left, right = (
+        part_values(op, data, dtype, *shape, seed + (source << 32)) for source, shape in ((1, src0), (2, src1))
+    )
     if op in ("add", "mul") and (dtype in FLOATS or dtype == "bfloat16"):
         right = defined(op, dtype, left, right)
-    if idx_dtype is None:
-        return {"src0": left, "src1": right, "dst": part(op, dtype, dst, left, right)}
-    idx0, idx1 = part_indices(idx_dtype, *src0, seeds[0], 0), part_indices(idx_dtype, *src1, seeds[1], 1)
-    values, indices = part_arg(op, dtype, dst, left, right, idx0, idx1)
-    return {"src0": left, "src1": right, "src0Idx": idx0, "src1Idx": idx1, "dst": values, "dstIdx": indices}
+    return {"src0": left, "src1": right, "dst": part(op, dtype, dst, left, right)}
 
 
 # The file of each array; a mask says which bytes of its golden are defined.
@@ -257,51 +222,30 @@ FILES = {
     "dst": "golden",
 }
 
-# What generate() gets in every case, and by data directory in each.
-COMMON = {"op": "min", "seed": 0}
+SUITE = "TPARTMINTest"
+
+# What generate() gets of every case, unless the case says otherwise.
+USUAL = {"op": "min", "dtype": "float32", "data": "random", "seed": 0}
 CASES = {
-    "TPARTMINTest.case_float32_16x16": {
-        "dtype": "float32",
-        "dst": [16, 16],
-        "src0": [16, 16],
-        "src1": [16, 16],
-        "data": "random",
-    },
-    "TPARTMINTest.case_float16_16x32_src1_8x20": {
-        "dtype": "float16",
-        "dst": [16, 32],
-        "src0": [16, 32],
-        "src1": [8, 20],
-        "data": "random",
-    },
-    "TPARTMINTest.case_int16_3x13_src0_2x13_extremes": {
+    "case_float32_16x16": {"dst": [16, 16], "src0": [16, 16], "src1": [16, 16]},
+    "case_float16_16x32_src1_8x20": {"dtype": "float16", "dst": [16, 32], "src0": [16, 32], "src1": [8, 20]},
+    "case_int16_3x13_src0_2x13_extremes": {
         "dtype": "int16",
         "dst": [3, 13],
         "src0": [2, 13],
         "src1": [3, 13],
         "data": "extremes",
     },
-    "TPARTMINTest.case_int32_2x100_src0_0x100": {
-        "dtype": "int32",
-        "dst": [2, 100],
-        "src0": [0, 100],
-        "src1": [2, 100],
-        "data": "random",
-    },
-    "TPARTMINTest.case_float32_2x4_src1_1x3_ties": {
-        "dtype": "float32",
-        "dst": [2, 4],
-        "src0": [2, 4],
-        "src1": [1, 3],
-        "data": "ties",
-    },
+    "case_int32_2x100_src0_0x100": {"dtype": "int32", "dst": [2, 100], "src0": [0, 100], "src1": [2, 100]},
+    "case_float32_2x4_src1_1x3_ties": {"dst": [2, 4], "src0": [2, 4], "src1": [1, 3], "data": "ties"},
 }
 
 
 def main() -> None:
-    for directory, params in CASES.items():
+    for case, params in CASES.items():
+        directory = f"{SUITE}.{case}"
         os.makedirs(directory, exist_ok=True)
-        for name, array in generate(**COMMON, **params).items():
+        for name, array in generate(**{**USUAL, **params}).items():
             array.tofile(os.path.join(directory, f"{FILES[name]}.bin"))
 
 

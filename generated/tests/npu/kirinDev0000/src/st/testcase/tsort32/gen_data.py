@@ -159,56 +159,24 @@ FILES = {
     "dst": "golden",
 }
 
-# What generate() gets in every case, and by data directory in each.
-COMMON = {"seed": 0}
+SUITE = "TSORT32Test"
+
+# What generate() gets of every case, unless the case says otherwise.
+USUAL = {"dtype": "float32", "rows": 4, "cols": 64, "idx": "per_row", "data": "random", "seed": 0}
 CASES = {
-    "TSORT32Test.case_float32_2x13": {
-        "dtype": "float32",
-        "rows": 2,
-        "cols": 13,
-        "valid": [2, 13],
-        "idx": "per_row",
-        "data": "random",
-    },
-    "TSORT32Test.case_float16_4x64_broadcast": {
-        "dtype": "float16",
-        "rows": 4,
-        "cols": 64,
-        "valid": [4, 64],
-        "idx": "broadcast",
-        "data": "random",
-    },
-    "TSORT32Test.half_part": {
-        "dtype": "float16",
-        "rows": 4,
-        "cols": 64,
-        "valid": [3, 50],
-        "idx": "per_row",
-        "data": "random",
-    },
-    "TSORT32Test.case_float32_1x8150_ties": {
-        "dtype": "float32",
-        "rows": 1,
-        "cols": 8150,
-        "valid": [1, 8150],
-        "idx": "per_row",
-        "data": "ties",
-    },
-    "TSORT32Test.case_float32_5x100_extremes": {
-        "dtype": "float32",
-        "rows": 5,
-        "cols": 100,
-        "valid": [5, 100],
-        "idx": "per_row",
-        "data": "extremes",
-    },
+    "case_float32_2x13": {"rows": 2, "cols": 13, "valid": [2, 13]},
+    "case_float16_4x64_broadcast": {"dtype": "float16", "valid": [4, 64], "idx": "broadcast"},
+    "half_part": {"dtype": "float16", "valid": [3, 50]},
+    "case_float32_1x8150_ties": {"rows": 1, "cols": 8150, "valid": [1, 8150], "data": "ties"},
+    "case_float32_5x100_extremes": {"rows": 5, "cols": 100, "valid": [5, 100], "data": "extremes"},
 }
 
 
 def main() -> None:
-    for directory, params in CASES.items():
+    for case, params in CASES.items():
+        directory = f"{SUITE}.{case}"
         os.makedirs(directory, exist_ok=True)
-        for name, array in generate(**COMMON, **params).items():
+        for name, array in generate(**{**USUAL, **params}).items():
             array.tofile(os.path.join(directory, f"{FILES[name]}.bin"))
 
 

@@ -182,56 +182,30 @@ FILES = {
     "counts": "golden2",
 }
 
-# What generate() gets in every case, and by data directory in each.
-COMMON = {"seed": 0}
+SUITE = "TMRGSORTTest"
+
+# What generate() gets of every case, unless the case says otherwise.
+USUAL = {"dtype": "float32", "variant": "multi", "repeats": 1, "exhausted": False, "data": "random", "seed": 0}
 CASES = {
-    "TMRGSORTTest.case_float32_single_256_block64": {
-        "dtype": "float32",
-        "variant": "single",
-        "lists": [32, 32, 32, 32],
-        "repeats": 1,
-        "exhausted": False,
-        "data": "random",
-    },
-    "TMRGSORTTest.case_float16_single_512_block64_ties": {
+    "case_float32_single_256_block64": {"variant": "single", "lists": [32, 32, 32, 32]},
+    "case_float16_single_512_block64_ties": {
         "dtype": "float16",
         "variant": "single",
         "lists": [16, 16, 16, 16],
         "repeats": 2,
-        "exhausted": False,
         "data": "ties",
     },
-    "TMRGSORTTest.case_float32_multi_2_1024_64": {
-        "dtype": "float32",
-        "variant": "multi",
-        "lists": [1, 512, 32],
-        "repeats": 1,
-        "exhausted": False,
-        "data": "random",
-    },
-    "TMRGSORTTest.case_float16_multi_256_4_128_64_extremes": {
-        "dtype": "float16",
-        "variant": "multi",
-        "lists": [64, 1, 32, 16],
-        "repeats": 1,
-        "exhausted": False,
-        "data": "extremes",
-    },
-    "TMRGSORTTest.case_float32_multi_64_128_exhausted": {
-        "dtype": "float32",
-        "variant": "multi",
-        "lists": [32, 64],
-        "repeats": 1,
-        "exhausted": True,
-        "data": "random",
-    },
+    "case_float32_multi_2_1024_64": {"lists": [1, 512, 32]},
+    "case_float16_multi_256_4_128_64_extremes": {"dtype": "float16", "lists": [64, 1, 32, 16], "data": "extremes"},
+    "case_float32_multi_64_128_exhausted": {"lists": [32, 64], "exhausted": True},
 }
 
 
 def main() -> None:
-    for directory, params in CASES.items():
+    for case, params in CASES.items():
+        directory = f"{SUITE}.{case}"
         os.makedirs(directory, exist_ok=True)
-        for name, array in generate(**COMMON, **params).items():
+        for name, array in generate(**{**USUAL, **params}).items():
             array.tofile(os.path.join(directory, f"{FILES[name]}.bin"))
 
 

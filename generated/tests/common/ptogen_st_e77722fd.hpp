@@ -42,7 +42,7 @@ enum class Role { kInput, kOutput, kInOut };
 // What is compared and shown as one: an element, or a record of value, zero bytes and uint32 index.
 enum class Unit { kElement, kRecord };
 
-enum class Type { kFloat32, kFloat16, kBfloat16, kInt8, kUint8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64 };
+enum Type { kFloat32, kFloat16, kBfloat16, kInt8, kUint8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64 };
 
 constexpr size_t kRecordBytes = 8;
 constexpr size_t kIndexOffset = 4;
@@ -51,16 +51,16 @@ constexpr size_t kShownDifferences = 10;
 inline size_t BytesOf(Type type)
 {
     switch (type) {
-        case Type::kInt8:
-        case Type::kUint8:
+        case kInt8:
+        case kUint8:
             return 1;
-        case Type::kFloat16:
-        case Type::kBfloat16:
-        case Type::kInt16:
-        case Type::kUint16:
+        case kFloat16:
+        case kBfloat16:
+        case kInt16:
+        case kUint16:
             return 2;
-        case Type::kInt64:
-        case Type::kUint64:
+        case kInt64:
+        case kUint64:
             return 8;
         default:
             return 4;
@@ -103,7 +103,7 @@ struct TensorSpec {
         return changed;
     }
 
-    bool IsFloat() const { return type == Type::kFloat32 || type == Type::kFloat16 || type == Type::kBfloat16; }
+    bool IsFloat() const { return type == kFloat32 || type == kFloat16 || type == kBfloat16; }
     size_t RowBytes() const { return cols * BytesOf(type); }
     size_t TotalBytes() const { return rows * RowBytes(); }
     size_t ValidRowBytes() const { return validCols * BytesOf(type); }
@@ -295,19 +295,19 @@ inline std::string FloatText(float value)
 inline std::string NumberText(Type type, uint64_t bits)
 {
     switch (type) {
-        case Type::kFloat32:
+        case kFloat32:
             return FloatText(FloatFromBits(static_cast<uint32_t>(bits)));
-        case Type::kFloat16:
+        case kFloat16:
             return FloatText(HalfFromBits(static_cast<uint32_t>(bits)));
-        case Type::kBfloat16:
+        case kBfloat16:
             return FloatText(FloatFromBits(static_cast<uint32_t>(bits) << 16));
-        case Type::kInt8:
+        case kInt8:
             return std::to_string(static_cast<int8_t>(bits));
-        case Type::kInt16:
+        case kInt16:
             return std::to_string(static_cast<int16_t>(bits));
-        case Type::kInt32:
+        case kInt32:
             return std::to_string(static_cast<int32_t>(bits));
-        case Type::kInt64:
+        case kInt64:
             return std::to_string(static_cast<int64_t>(bits));
         default:
             return std::to_string(bits);
@@ -345,7 +345,7 @@ inline bool IsExact()
 inline double FloatValue(Type type, uint64_t bits)
 {
     const uint32_t word = static_cast<uint32_t>(bits);
-    return type == Type::kFloat16 ? HalfFromBits(word) : FloatFromBits(type == Type::kBfloat16 ? word << 16 : word);
+    return type == kFloat16 ? HalfFromBits(word) : FloatFromBits(type == kBfloat16 ? word << 16 : word);
 }
 
 // Numbers of the floats of a type in their order, so that neighbours differ by 1; both zeros are 0.
@@ -372,7 +372,7 @@ inline bool IsClose(const TensorSpec& spec, uint64_t golden, uint64_t actual)
     if (spec.ulp > 0 && static_cast<double>(units) <= spec.ulp) {
         return true;
     }
-    const double bound = spec.type == Type::kBfloat16 ? kDeviceBoundBfloat16 : kDeviceBound;
+    const double bound = spec.type == kBfloat16 ? kDeviceBoundBfloat16 : kDeviceBound;
     const double difference = std::abs(wanted - found);
     return !IsExact() && (difference <= bound || difference <= bound * std::abs(wanted));
 }
