@@ -101,6 +101,7 @@ class Form:
         events: by family of headers.
         handshakes: by family, flags of ``events`` that surely are set and waited for in every such call.
         scratch: by family of headers.
+        inplace: (output, input) pairs that may be one tile: what is written there was read before, element by element.
         buffered: families whose headers write the result only after every source was read, so that it may lie on one.
         takes: of calls with as many tiles as another form has, which are of this one; None for all.
     """
@@ -110,6 +111,7 @@ class Form:
     events: Mapping[str, Events] = field(default_factory=dict, hash=False)
     handshakes: Mapping[str, Events] = field(default_factory=dict, hash=False)
     scratch: Mapping[str, Scratch] = field(default_factory=dict, hash=False)
+    inplace: tuple[tuple[str, str], ...] = ()
     buffered: frozenset[str] = frozenset()
     takes: Callable[[Call], bool] | None = None
 

@@ -134,12 +134,20 @@ class Sizing:
         parts: one instruction each; more than one only where a header would go wrong on the whole.
         row_by_row: whether each row takes an instruction of its own.
         apart: whether each part has tiles of its own, in manual mode too; otherwise parts are windows, row by row.
+        inplace: (operand, the one in whose tiles it stands), the second of the same shape and loaded first.
     """
 
     operands: tuple[Operand, ...]
     parts: tuple[Part, ...]
     row_by_row: bool = False
     apart: bool = False
+    inplace: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def hosts(self) -> tuple[Operand, ...]:
+        """The operands that have tiles of their own."""
+        guests = dict(self.inplace)
+        return tuple(one for one in self.operands if one.name not in guests)
 
 
 def align_up(value: int, multiple: int) -> int:

@@ -34,8 +34,13 @@ only)."""
 REPEAT_MAX = 255
 """Most groups of four blocks (ISA page TMRGSORT; 8 bits in a2a3/TMrgSort.hpp:295, a5/TMrgSort.hpp:273)."""
 
-RECORDS_MAX = 65_535
-"""Longest list: its length has 16 bits of one register (a2a3/TMrgSort.hpp:88-89, a5/TMrgSort.hpp:84-85)."""
+RECORDS_MAX = 4_095
+"""Longest list, in records: the vendor's Ascend C pages of MrgSort. The header cannot notice more, see
+``LENGTH_MAX``."""
+
+LENGTH_MAX = 65_535
+"""Longest list that the header can say: its length has 16 bits of one register (a2a3/TMrgSort.hpp:88-89,
+a5/TMrgSort.hpp:84-85)."""
 
 A2A3_UB_SIZE = 196_608
 """``UB_SIZE`` of a2a3/TMrgSort.hpp:20."""
@@ -347,7 +352,7 @@ def _too_long(field: str, what: str, cols: int, dtype: Dtype, step: int) -> Faul
     records = cols // record_cols(dtype)
     if records <= RECORDS_MAX:
         return None
-    message = f"{what} of {records:,} records: its length has 16 bits, so at most {RECORDS_MAX:,}"
+    message = f"{what} has {records:,} records; a merge takes lists of at most {RECORDS_MAX:,}"
     return Fault("PTG202", field, message, f"at most {RECORDS_MAX * record_cols(dtype) // step * step} columns")
 
 
@@ -394,7 +399,7 @@ def _effects_multi(args: Mapping[str, TileType], attributes: Mapping[str, Value]
             defects.append(f"{arg.valid_cols} columns of {name} are not whole records: the last one is left out")
         if records == 0:
             defects.append(f"{name} has no record")
-        if records > RECORDS_MAX:
+        if records > LENGTH_MAX:
             defects.append(f"{records:,} records of {name} do not fit the 16 bits of its length")
     moved = args["dst"].valid_cols * dtype.bytes
     blocks = align_up(moved, UB_BLOCK_BYTES)
@@ -426,7 +431,7 @@ def _effects_single(args: Mapping[str, TileType], attributes: Mapping[str, Value
     defects = []
     if block % BLOCK_MULTIPLE:
         defects.append(f"block_len {block} is not a multiple of {BLOCK_MULTIPLE}")
-    if block // record_cols(dtype) > RECORDS_MAX:
+    if block // record_cols(dtype) > LENGTH_MAX:
         defects.append(f"{block // record_cols(dtype):,} records of a block do not fit the 16 bits of its length")
     if cols % group:
         defects.append(f"the last {cols % group} of {cols} columns are no group of {group} and are left out")
@@ -496,7 +501,8 @@ RECORDS = (
         constraints=(
             "columns and block_len count elements: a record is 2 float or 4 half",
             "single: block_len is a multiple of 64, cols one of 4 * block_len, cols / (4 * block_len) is 1 to 255",
-            "multi: 2 to 4 lists of whole records, at most 65,535 records each",
+            "multi: 2 to 4 lists of whole records",
+            "a list, and a block of block_len columns, has at most 4,095 records",
             "dst, tmp and the sources share no bytes",
         ),
         rests=(
@@ -511,6 +517,7 @@ RECORDS = (
                 "assumed",
             ),
             Rest("NaN", "refused as input: its order is undefined", "assumed"),
+            Rest("length", "lists of more than 4,095 records are refused", "document"),
             Rest(
                 "exhausted: end",
                 "the merge stops behind the record that empties a list",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -69,6 +69,12 @@ ASSEMBLY_DTYPES: dict[str, tuple[Dtype, ...]] = {
 }
 """What the verifier of PTOAS 0.27 accepts, by family."""
 
+INPLACE = (("dst", "src0"), ("dst", "src1"))
+INPLACE_INDICES = (("dstIdx", "src0Idx"), ("dstIdx", "src1Idx"))
+"""Sources that the result may be written over, where its shape is dst's: every header reads an element of both sources
+before it writes it, and copies what only one has (a2a3/TPartMin.hpp:36-66, a2a3/TPartArgOp.hpp:44-140,
+a5/TPartBinOps.hpp:88-137, a5/TPartArgBinOps.hpp:60-130, cpu/TPartOp.hpp:18-75)."""
+
 Extent = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Shape = tuple[Extent, Extent]
 
@@ -80,6 +86,18 @@ class TpartCase(CaseFields):
     dst: Shape = Field(description="[rows, columns] of the result")
     src0: Shape = Field(description="[rows, columns] of the first source")
     src1: Shape = Field(description="[rows, columns] of the second source")
+    inplace: Literal["src0", "src1"] | None = Field(
+        None, description="write dst over a source of the same shape, which saves its room"
+    )
+
+    @property
+    def host(self) -> str | None:
+        """The source in whose tile dst stands: as the case says, or as its pins do."""
+        pins = self.ub or {}
+        if self.inplace or "dst" not in pins:
+            return self.inplace
+        same = (name for name in ("src0", "src1") if pins.get(name) == pins["dst"])
+        return next((name for name in same if getattr(self, name) == self.dst), None)
 
 
 class TpartArgCase(TpartCase):
@@ -114,6 +132,8 @@ class Tpart(Op):
             rows, cols = getattr(case, source)
             if (rows, cols) != case.dst:
                 name += f"_{source}_{rows}x{cols}"
+        if case.inplace:
+            name += f"_inplace_{case.inplace}"
         if case.data != "random":
             name += f"_{case.data}" if case.data in DATA_KINDS else "_file"
         if case.seed:
@@ -142,6 +162,8 @@ class Tpart(Op):
         if case.data.endswith(".npy"):
             message = f"{case.data}: a .npy file holds one tensor, and {self.name} has two sources"
             faults.append(Fault("PTG205", "data", message, "use random, ties, sorted, reversed or extremes"))
+        if not faults:
+            faults += self._inplace_faults(case)
         if case.ub and not faults:
             sizing = self.sizing(case, platform)
             faults += pin_faults(case, sizing)
@@ -183,6 +205,27 @@ class Tpart(Op):
             return [Fault("PTG202", "dst", message, "make its rows or columns smaller")]
         return []
 
+    def _inplace_faults(self, case: TpartCase) -> list[Fault]:
+        """A source that is smaller than dst has no room for it; and what shares a tile shares its address."""
+        faults = []
+        if case.inplace and getattr(case, case.inplace) != case.dst:
+            (rows, cols), (own_rows, own_cols) = case.dst, getattr(case, case.inplace)
+            message = f"dst {rows}x{cols} cannot be written over {case.inplace}, which is {own_rows}x{own_cols}"
+            other = next((name for name in ("src0", "src1") if getattr(case, name) == case.dst), None)
+            faults.append(Fault("PTG202", "inplace", message, f"inplace: {other}" if other else "remove `inplace`"))
+        pins = case.ub or {}
+        for guest, host in self._inplace(case) if not faults else ():
+            if guest in pins and pins[guest] != pins.get(host):
+                message = f"{guest} stands in the tile of {host}, and is pinned elsewhere"
+                faults.append(Fault("PTG204", f"ub.{guest}", message, f"pin {host} alone"))
+        return faults
+
+    def _inplace(self, case: TpartCase) -> tuple[tuple[str, str], ...]:
+        """(operand, the one in whose tile it stands)."""
+        if case.host is None:
+            return ()
+        return tuple((names[0], names[VALUES.index(case.host)]) for _, names in self._typed(case))
+
     def _typed(self, case: TpartCase) -> tuple[tuple[Dtype, Triple], ...]:
         """The dtypes with the tiles that have them, in the order of the instruction's parameters."""
         return ((DTYPES[case.dtype], VALUES),)
@@ -192,7 +235,8 @@ class Tpart(Op):
 
     def sizing(self, case: TpartCase, platform: Platform) -> Sizing:
         typed, step = self._typed(case), self.columns_at_once(case, platform)
-        return _sizing(typed, (case.dst, case.src0, case.src1), step, self.one_shape, platform.family == "cpu")
+        shapes = (case.dst, case.src0, case.src1)
+        return _sizing(typed, shapes, step, self.one_shape, platform.family == "cpu", self._inplace(case))
 
     def effects(self, family: str, args: Mapping[str, TileType], attributes: Mapping[str, Value]) -> Effects:
         effects = {"a2a3": _effects_a2a3, "a5": _effects_masked, "cpu": _effects_masked}[family]
@@ -333,7 +377,12 @@ def _tensors(typed: tuple[tuple[Dtype, Triple], ...], shapes: Shapes) -> tuple[T
 
 @lru_cache(2_048)
 def _sizing(
-    typed: tuple[tuple[Dtype, Triple], ...], shapes: Shapes, step: int, one_shape: bool, simulator: bool
+    typed: tuple[tuple[Dtype, Triple], ...],
+    shapes: Shapes,
+    step: int,
+    one_shape: bool,
+    simulator: bool,
+    inplace: tuple[tuple[str, str], ...],
 ) -> Sizing:
     """Physical columns fill blocks of 32 bytes, as every row-major tile's do; a zero-size tile has one block. One
     instruction serves ``step`` columns."""
@@ -351,7 +400,12 @@ def _sizing(
     args = tuple(operand.name for operand in operands)
     cols = shapes[0][1]
     parts = tuple(Part(start, min(start + step, cols), args) for start in range(0, max(cols, 1), step))
-    return Sizing(tuple(sorted(operands, key=lambda operand: operand.role is Role.OUT)), parts, apart=len(parts) > 1)
+    return Sizing(
+        tuple(sorted(operands, key=lambda operand: operand.role is Role.OUT)),
+        parts,
+        apart=len(parts) > 1,
+        inplace=inplace,
+    )
 
 
 # What the headers do. Offsets count from the first byte of each operand.
@@ -537,7 +591,7 @@ def _plain(kind: str, rests: tuple[Rest, ...]) -> Tpart:
     return Tpart(
         name=name,
         instruction=name.upper(),
-        forms=(Form(slots("dst+ src0 src1")),),
+        forms=(Form(slots("dst+ src0 src1"), inplace=INPLACE),),
         kind=kind,
         sources=(
             "the ISA's page TPARTMIN" + ("" if kind == "min" else f", which names {name.upper()} in its family"),
@@ -584,7 +638,7 @@ def _arg(kind: str) -> TpartArg:
     return TpartArg(
         name=name,
         instruction=name.upper(),
-        forms=(Form(slots("dst+ src0 src1 dstIdx+ src0Idx src1Idx")),),
+        forms=(Form(slots("dst+ src0 src1 dstIdx+ src0Idx src1Idx"), inplace=(*INPLACE, *INPLACE_INDICES)),),
         kind=kind,
         sources=(
             f"the ISA's page TPARTMIN, which names {name.upper()} in its family",

@@ -108,6 +108,6 @@ def least_bytes(sizing: Sizing) -> int:
 
     return sum(
         one.rows * cols(one.cols, one.scale) * one.dtype.bytes
-        for one in sizing.operands
+        for one in sizing.hosts
         if one.role is not Role.TMP and one.name in sizing.parts[0].args
     )

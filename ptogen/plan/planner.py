@@ -104,10 +104,10 @@ def fits(graph: Graph, sizing: Sizing, mode: str, ub_bytes: int, pins: Mapping[s
     one_tile = len(sizing.parts) == 1 or (mode == "manual" and not sizing.apart)
     if one_tile and not pins:
         # One tile an operand: all of them fit one behind the other, or those that the instruction needs at once do not.
-        sizes = {operand.name: operand.bytes for operand in sizing.operands}
-        if sum(sizes.values()) + sum(operand.align for operand in sizing.operands) <= ub_bytes:
+        sizes = {operand.name: operand.bytes for operand in sizing.hosts}
+        if sum(sizes.values()) + sum(operand.align for operand in sizing.hosts) <= ub_bytes:
             return True
-        if sum(sizes[name] for name in sizing.parts[0].args) > ub_bytes:
+        if sum(sizes.get(name, 0) for name in sizing.parts[0].args) > ub_bytes:
             return False
     tiles, program = tile(graph, sizing, mode)
     placed = layout.place(tiles, layout.lifetimes(program), ub_bytes, pins or {}, share=mode == "manual")

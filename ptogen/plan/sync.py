@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 
 from ptogen.errors import Diagnostic, PtogenError
@@ -83,6 +84,24 @@ class Block:
     counts: Mapping[str, int]
     loop: str | None
     edges: list[Edge] = field(default_factory=list)
+    answers: list[Edge] = field(default_factory=list)
+    """Those of the edges that no bytes ask for: behind them an event id is used again."""
+
+    @cached_property
+    def dependencies(self) -> tuple[tuple[int, Pipe, int, Pipe], ...]:
+        """(step, its pipe, earlier step, its pipe) of every two that conflict, counted over the turns, the end of a
+        turn counting as a step; of each step the latest first."""
+        length = len(self.steps) + 1
+        return tuple(
+            (place, pipe, earlier, source)
+            for place in range(length * self.turns)
+            if place % length < len(self.steps)
+            for pipe, spans in self.spans[place % length].items()
+            for earlier in range(place - 1, -1, -1)
+            if earlier % length < len(self.steps)
+            for source, own in self.spans[earlier % length].items()
+            if _conflict(own, spans, self, carried=earlier // length != place // length)
+        )
 
     @property
     def turns(self) -> int:
@@ -106,14 +125,14 @@ def synchronise(program: Program, footprints: Footprints, event_ids: int) -> Pro
     block = _analyse(program, footprints, {}, None, events)
     if any(block.inner):
         _complete(block)
-        return _emit(block, _assign(block, events, event_ids))
+        return _emit(block, _identified(block, events, event_ids))
     # Without loops nothing counts of the bytes but which steps meet, so what meets alike gets the same flags.
     question = _question(block), frozenset(events), event_ids
     if question not in _answers:
         if len(_answers) >= _MOST:
             _answers.clear()
         _complete(block)
-        ids = _assign(block, events, event_ids)
+        ids = _identified(block, events, event_ids)
         _answers[question] = tuple((edge, ids.of.get((id(block), edge))) for edge in block.edges)
     answer = _answers[question]
     block.edges = [edge for edge, _ in answer]
@@ -204,19 +223,11 @@ def _missing(block: Block) -> Edge | None:
     """The first dependency, or reuse of a flag, that the edges do not order yet."""
     length = len(block.steps) + 1
     ahead, behind = _walk(block)
-    for place in range(length * block.turns):
-        turn, step = divmod(place, length)
-        if step == len(block.steps):
-            continue
-        for pipe, spans in block.spans[step].items():
-            for earlier in range(place - 1, -1, -1):
-                other = earlier % length
-                if other == len(block.steps):
-                    continue
-                same_turn = earlier // length == turn
-                for source, own in block.spans[other].items():
-                    if ahead[place][pipe][source] < earlier and _conflict(own, spans, block, carried=not same_turn):
-                        return Edge(other, source, step if same_turn or other < step else len(block.steps), pipe)
+    for place, pipe, earlier, source in block.dependencies:
+        if ahead[place][pipe][source] < earlier:
+            step, other = place % length, earlier % length
+            same_turn = earlier // length == place // length
+            return Edge(other, source, step if same_turn or other < step else len(block.steps), pipe)
     if block.turns > 1:
         # A flag is set again only when its source knows that the wait of the turn before has passed.
         for edge in block.edges:
@@ -239,6 +250,8 @@ def _needed(block: Block) -> list[Edge]:
     """The edges without those that the others imply, the latest found tried first."""
     edges = list(block.edges)
     for edge in reversed(block.edges):
+        if edge in block.answers:
+            continue
         block.edges = [other for other in edges if other is not edge]
         if _missing(block) is None:
             edges = block.edges
@@ -294,6 +307,58 @@ class _Ids:
     of: dict[tuple[int, Edge], int] = field(default_factory=dict)
 
 
+class _Exhausted(Exception):
+    """Event ids of a pipe have run out; ``answer`` is the edge behind which one can be used again, if there is one."""
+
+    def __init__(self, source: Pipe, answer: Edge | None) -> None:
+        super().__init__(source)
+        self.source, self.answer = source, answer
+
+
+def _answer(block: Block, edge: Edge, used: list[tuple[Block, Edge, int]], reserved: set[int]) -> Edge | None:
+    """An answer to the source of ``edge`` that the wait of the oldest flag whose id may serve has passed.
+
+    It is given half-way between that wait and the set: so one answer frees the ids of several flags, and the source
+    still runs ahead.
+    """
+    latest = {event: (owner, other) for owner, other, event in used if event not in reserved}
+    olds = [other for owner, other in latest.values() if owner is block and block.loop is None]
+    olds = [other for other in olds if other.before < edge.after]
+    if not olds:
+        return None
+    oldest = min(olds, key=lambda other: (other.before, other.after))
+    places = [place for place in range(oldest.before, edge.after) if oldest.dst in block.spans[place]]
+    return Edge(places[len(places) // 2], oldest.dst, edge.after, edge.src)
+
+
+def _identified(block: Block, events: set[tuple[Pipe, Pipe, int]], event_ids: int) -> _Ids:
+    """An id for every flag. Where they run out, the destination of an old flag answers its source, and its id serves
+    again: what runs ahead is held back no more than by as many flags as there are ids.
+
+    Raises:
+        PtogenError: PTG302, where so many flags are set at once that nothing can answer in between.
+    """
+    most = 4 * len(block.edges)
+    while True:
+        try:
+            ids = _assign(block, events, event_ids)
+            if not block.answers:
+                return ids
+            # What an answer orders needs no flag of its own, as long as the ids still suffice.
+            edges, block.edges = block.edges, _needed(block)
+            try:
+                return _assign(block, events, event_ids)
+            except _Exhausted:
+                block.edges = edges
+                return ids
+        except _Exhausted as error:
+            if error.answer is None or len(block.answers) >= most:
+                message = f"{error.source} needs more than {event_ids} event ids at once"
+                raise PtogenError(Diagnostic("PTG302", message, hint="split the case into smaller ones")) from None
+            block.answers.append(error.answer)
+            block.edges.append(error.answer)
+
+
 def _assign(block: Block, events: set[tuple[Pipe, Pipe, int]], event_ids: int) -> _Ids:
     """An id for every flag: unique per source pipe, used again only behind a wait that the source knows to have
     passed."""
@@ -317,8 +382,7 @@ def _assign(block: Block, events: set[tuple[Pipe, Pipe, int]], event_ids: int) -
             free = [event for event in range(event_ids) if event not in busy | reserved]
             fresh = [event for event in free if event not in {event for _, _, event in used}]
             if not free:
-                message = f"{edge.src} needs more than {event_ids} event ids at once"
-                raise PtogenError(Diagnostic("PTG302", message, hint="split the case into smaller ones"))
+                raise _Exhausted(edge.src, _answer(block, edge, used, reserved))
             event = (fresh or free)[0]
             used.append((block, edge, event))
             ids.of[id(block), edge] = event

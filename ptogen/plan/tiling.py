@@ -6,8 +6,9 @@ one. Pipes run their own queues, so what is needed later holds up nothing that c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
+from typing import Any
 
 from ptogen.graph.model import Graph
 from ptogen.ops.base import Op
@@ -77,17 +78,27 @@ def with_moves(body: Iterable[Step], moves: Iterable[Move]) -> Program:
     return tuple(one for loads, step, stores in program for one in (*loads, step, *stores))
 
 
+def _one_each(sizing: Sizing) -> dict[str, Tile]:
+    """A tile an operand, those in place in the tile of another."""
+    tiles = {one.name: _tile(one, one.name, one.cols, one.valid_cols) for one in sizing.hosts}
+    return {**tiles, **{guest: tiles[host] for guest, host in sizing.inplace}}
+
+
+def _distinct(tiles: Mapping[Any, Tile]) -> tuple[Tile, ...]:
+    return tuple(dict.fromkeys(tiles.values()))
+
+
 def _whole(op: Op, sizing: Sizing) -> tuple[tuple[Tile, ...], Program]:
-    tiles = {one.name: _tile(one, one.name, one.cols, one.valid_cols) for one in sizing.operands}
+    tiles = _one_each(sizing)
     instruction = _instruction(op, sizing.parts[0], lambda name: tiles[name].window)
     moves = [move for one in sizing.operands for move in _moves(one, tiles[one.name].window)]
-    return tuple(tiles.values()), with_moves([instruction], moves)
+    return _distinct(tiles), with_moves([instruction], moves)
 
 
 def _windows(op: Op, sizing: Sizing) -> tuple[tuple[Tile, ...], Program]:
     """Several parts are loaded and stored part by part, so that one is moved while another is computed; a single one,
     which is cut into rows alone, as a whole."""
-    tiles = {one.name: _tile(one, one.name, one.cols, one.valid_cols) for one in sizing.operands}
+    tiles = _one_each(sizing)
     operands = {one.name: one for one in sizing.operands}
     rows = max(one.rows for one in sizing.operands)
     row = Affine(0, (("row", 1),)) if rows > 1 else Affine(0)
@@ -106,7 +117,7 @@ def _windows(op: Op, sizing: Sizing) -> tuple[tuple[Tile, ...], Program]:
             cols,
             1,
             part.cols * operand.scale,
-            name,
+            tiles[name].name,
             row if operand.rows > 1 else Affine(0),
             start.times(operand.scale),
             layout=operand.layout,
@@ -126,13 +137,15 @@ def _windows(op: Op, sizing: Sizing) -> tuple[tuple[Tile, ...], Program]:
     if rows > 1:
         program = [Loop("row", rows, tuple(program))]
     whole = [move for one in sizing.operands if one not in by_part for move in _moves(one, tiles[one.name].window)]
-    return tuple(tiles.values()), with_moves(program, whole)
+    return _distinct(tiles), with_moves(program, whole)
 
 
 def _pieces(op: Op, sizing: Sizing) -> tuple[tuple[Tile, ...], Program]:
     tiles: dict[tuple[str, int], Tile] = {}
     moves: list[Move] = []
-    for operand in sizing.operands:
+    hosts = dict(sizing.inplace)
+    # Hosts go first: what stands in a tile of theirs has none of its own.
+    for operand in sorted(sizing.operands, key=lambda one: one.name in hosts):
         if not operand.scale:
             piece = _tile(operand, operand.name, operand.cols, operand.valid_cols)
             tiles.update({(operand.name, number): piece for number in range(len(sizing.parts))})
@@ -146,6 +159,8 @@ def _pieces(op: Op, sizing: Sizing) -> tuple[tuple[Tile, ...], Program]:
             cols = max(cols, UB_BLOCK_BYTES // operand.dtype.bytes)
             separator = "_" if operand.name[-1].isdigit() else ""
             piece = _tile(operand, f"{operand.name}{separator}{number}", cols, valid_cols)
+            if operand.name in hosts:
+                piece = tiles[hosts[operand.name], number]
             tiles[operand.name, number] = piece
             moves += _moves(operand, piece.window, Affine(start))
     body = []
@@ -155,4 +170,4 @@ def _pieces(op: Op, sizing: Sizing) -> tuple[tuple[Tile, ...], Program]:
             return tiles[name, number].window
 
         body.append(_instruction(op, part, own))
-    return tuple(dict.fromkeys(tiles.values())), with_moves(body, moves)
+    return _distinct(tiles), with_moves(body, moves)

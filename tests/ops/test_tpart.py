@@ -13,7 +13,7 @@ from ptogen.dtypes import DTYPES, FLOAT16, FLOAT32, INT32, INT64, UINT32
 from ptogen.errors import PtogenError
 from ptogen.ops import catalogue
 from ptogen.ops.effects import Effects
-from ptogen.plan.model import Instruction, KernelPlan, Load, Store, unroll
+from ptogen.plan.model import Instruction, KernelPlan, Load, SetFlag, Store, unroll
 from ptogen.plan.suite import plan_suite
 from ptogen.platforms import PLATFORMS
 from ptogen.render.kernel import kernel_cpp, kernels
@@ -327,3 +327,67 @@ def test_names_tell_the_cases_apart():
     op = OPS["tpartargmax"]
     case = op.Case(dtype="float16", idx_dtype="int32", dst=(2, 9), src0=(1, 8), src1=(2, 9), data="ties", seed=3)
     assert op.default_name(case) == "case_float16_int32_2x9_src0_1x8_ties_seed3"
+
+
+# In place, and many parts
+
+
+@pytest.mark.parametrize("platform", ["a2a3", "a5", "kirin9030", "cpu"])
+def test_a_result_in_place_of_the_larger_source_takes_no_room(platform):
+    shapes = {"dst": [80, 128], "src0": [40, 128], "src1": [80, 128]}
+    apart = plan(op="tpartadd", platform=platform, dtype="float32", **shapes)
+    shared = plan(op="tpartadd", platform=platform, dtype="float32", **shapes, inplace="src1")
+    assert [tile.name for tile in shared.tiles] == ["src0", "src1"]
+    assert apart.used_bytes - shared.used_bytes == 80 * 128 * 4
+    (step,) = [step for step in shared.program if isinstance(step, Instruction)]
+    assert [(name, window.tile) for name, window in step.args] == [("dst", "src1"), ("src0", "src0"), ("src1", "src1")]
+    assert [step.src.tile for step in shared.program if isinstance(step, Store)] == ["src1"]
+
+
+def test_what_does_not_fit_apart_fits_in_place():
+    fields = {"platform": "a2a3", "dtype": "float32", "dst": [160, 128], "src0": [160, 128], "src1": [80, 128]}
+    assert "204,800 B needed" in refusal(op="tpartmin", **fields)[0]
+    assert plan(op="tpartmin", **fields, inplace="src0").used_bytes == 122_880
+
+
+def test_a_pin_of_both_at_one_address_says_the_same():
+    fields = {"op": "tpartadd", "dtype": "int32", "dst": [1, 8], "src0": [1, 8], "src1": [1, 8]}
+    pinned, said = plan(**fields, ub={"dst": 64, "src1": 64}), plan(**fields, inplace="src1", ub={"src1": 64})
+    assert (pinned.tiles, pinned.program) == (said.tiles, said.program)
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"src1": [1, 7], "inplace": "src1"}, "dst 1x8 cannot be written over src1, which is 1x7|hint: inplace: src0"),
+        ({"inplace": "src0", "ub": {"dst": 32, "src0": 0}}, "dst stands in the tile of src0, and is pinned elsewhere"),
+        ({"src1": [1, 7], "ub": {"dst": 0, "src1": 0}}, "PTG403"),
+    ],
+)
+def test_in_place_of_the_smaller_source_or_elsewhere_is_refused(fields, text):
+    shapes = {"dst": [1, 8], "src0": [1, 8], "src1": [1, 8], "dtype": "int32"}
+    said = " ".join(refusal(op="tpartadd", **{**shapes, **fields}))
+    assert all(part in said for part in text.split("|"))
+
+
+@pytest.mark.parametrize("platform", ["a2a3", "cpu"])
+def test_values_and_indices_go_in_place_together(platform):
+    shapes = {"dst": [2, 40], "src0": [2, 40], "src1": [1, 40]}
+    made = plan(op="tpartargmin", platform=platform, dtype="float32", idx_dtype="int32", **shapes, inplace="src0")
+    assert [tile.name for tile in made.tiles] == ["src0", "src1", "src0Idx", "src1Idx"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "parts"),
+    [
+        ({"op": "tpartmax", "platform": "a5", "dtype": "int64"}, 16),
+        ({"op": "tpartargmax", "platform": "a2a3", "dtype": "float16", "idx_dtype": "uint32"}, 16),
+    ],
+)
+def test_many_parts_use_their_event_ids_again(fields, parts):
+    """More flags than ids: an id serves again where its source knows that it was taken, which the checkers agree to."""
+    shape = [2, parts * 64]
+    made = plan(dst=shape, src0=shape, src1=shape, **fields)
+    assert sum(isinstance(step, Instruction) for step in made.program) == parts
+    sets = [step for step in made.program if isinstance(step, SetFlag)]
+    assert len(sets) > 2 * parts and {step.event for step in sets} == set(range(8))

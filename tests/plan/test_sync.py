@@ -119,6 +119,26 @@ def test_an_id_that_an_instruction_uses_inside_is_left_alone():
     assert flags(synchronise(("load", "use"), footprints, 8)) == [(Pipe.MTE2, Pipe.V, 1)]
 
 
+@pytest.mark.parametrize("event_ids", [2, 3, 8])
+def test_ids_serve_again_where_they_run_out(event_ids):
+    """Twelve independent turns of load, copy and store, whose flags are all apart."""
+    ins, outs = tile("a", 0), tile("b", 4096)
+    ins, outs = replace(ins, rows=12, valid_rows=12), replace(outs, rows=12, valid_rows=12)
+    wide = tuple(replace(tensor, rows=12, valid_rows=12) for tensor in tensors("in", "out"))
+    program = [
+        step
+        for turn in range(12)
+        for step in (load(row("a", turn)), copy(row("b", turn), row("a", turn)), store(row("b", turn)))
+    ]
+    plan = synchronised(tuple(program), (ins, outs), wide, event_ids)
+    assert {event for _, _, event in flags(plan.program)} == set(range(event_ids))
+    found = check_plan(plan, replace(A2A3, event_ids=event_ids))
+    assert not [one for one in found if one.code.startswith(("PTG41", "PTG42"))]
+    # Data asks for a flag before and behind each copy, and for no other.
+    asked = synchronised(tuple(program), (ins, outs), wide, 64)
+    assert len(flags(asked.program)) == 24 and len(flags(plan.program)) <= 24 + 24 // (event_ids // 2)
+
+
 TILES = st.sampled_from("abcd")
 
 
@@ -177,3 +197,16 @@ def test_random_programs_get_all_the_order_they_need_and_no_more(program, offset
     if not any(isinstance(step, Loop) for step in program):
         for flag in flags(plan.program):
             assert order(replace(plan, program=without(plan.program, flag))), flag
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(steps(), min_size=3, max_size=9), st.sampled_from((1, 2, 3)))
+def test_random_programs_with_few_ids_are_right_or_refused(program, event_ids):
+    tiles = tuple(tile(name, 96 * number) for number, name in enumerate("abcd"))
+    try:
+        plan = synchronised(tuple(program), tiles, GM, event_ids)
+    except PtogenError as error:
+        assert error.diagnostics[0].code == "PTG302"
+        return
+    found = check_plan(plan, replace(A2A3, event_ids=event_ids))
+    assert not [one for one in found if one.code.startswith(("PTG41", "PTG42"))]
