@@ -342,7 +342,7 @@ class TpartArg(Tpart):
         """Ties: some value that both sources have is the same in both."""
         if not defect.endswith("_TIES"):
             return True
-        from ptogen.golden.part import generate
+        from ptogen.golden.part_arg import generate
 
         arrays = generate(**self.golden_params(case, base))
         one, other = arrays["src0"], arrays["src1"]

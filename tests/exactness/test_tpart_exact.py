@@ -14,7 +14,7 @@ from ptogen.check import check_suite
 from ptogen.dtypes import DTYPES
 from ptogen.ops import catalogue
 from ptogen.ops.tpart import INDEX_DTYPES
-from ptogen.plan.model import Instruction, unroll
+from ptogen.plan.model import Instruction, Load, Store, unroll
 from ptogen.plan.suite import plan_suite
 from ptogen.platforms import PLATFORMS
 from ptogen.render.st import render
@@ -113,18 +113,18 @@ def test_upstream_computes_wherever_no_listed_defect_applies(report, suites):
     present = {row.id for row in report.defects if row.present}
     by_key = {f"{suite.platform.name}-{suite.name}": suite for suite in suites}
     for suite in report.suites:
-        corrected, upstream = Counter(), 0
-        for call in suite.calls:
-            corrected.update(call.corrected)
-            upstream += call.upstream
-        expected = 0
-        for case, plan in zip(by_key[suite.key].cases, plan_suite(by_key[suite.key]), strict=True):
-            calls = sum(isinstance(step, Instruction) for step, _, _ in unroll(plan.program))
-            expected += calls * (
-                not present & set(by_key[suite.key].graph.defects_of(case, by_key[suite.key].platform))
-            )
-        assert set(corrected) <= present
+        called = {call.instruction: call for call in suite.calls}
+        own = by_key[suite.key]
+        expected, issued = 0, Counter()
+        for case, plan in zip(own.cases, plan_suite(own), strict=True):
+            steps = Counter(type(step) for step, _, _ in unroll(plan.program))
+            expected += steps[Instruction] * (not present & set(own.graph.defects_of(case, own.platform)))
+            issued += steps
+        call = called[own.graph.ops[0].instruction]
+        assert set(call.corrected) <= present
+        assert call.upstream + sum(call.corrected.values()) == issued[Instruction]
+        assert (called["TLOAD"].upstream, called["TSTORE"].upstream) == (issued[Load], issued[Store])
         # A plan may be cut, and a part where the sources do not overlap has no ties.
-        assert upstream >= expected
+        assert call.upstream >= expected
         if "arg" not in suite.op:
-            assert upstream == expected
+            assert call.upstream == expected
