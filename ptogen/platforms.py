@@ -20,6 +20,9 @@ class Pipe(str, Enum):
     MTE3 = "PIPE_MTE3"
     FIX = "PIPE_FIX"
 
+    # A pipe is a key wherever steps are ordered: the string's own hash is the faster one.
+    __hash__ = str.__hash__
+
     def __str__(self) -> str:
         return self.value
 
@@ -28,6 +31,10 @@ IN_ORDER: dict[str, frozenset[Pipe]] = {"a2a3": frozenset(), "a5": frozenset({Pi
 """By family, pipes whose instructions see each other's results without a barrier: on a2a3 an Event<> from V to V is a
 pipe_barrier, on a5 it is nothing (``pto/npu/a2a3/TSync.hpp``, ``pto/npu/a5/TSync.hpp``, which the Kirins share or
 repeat)."""
+
+
+PIPES = tuple(Pipe)
+"""All of them: a loop over an enumeration itself is slow, and the checkers have many."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ class Layout(str, Enum):
     def fractal(self) -> bool:
         return self in (Layout.FRACTAL, Layout.FRACTAL_Z_3D)
 
+    __hash__ = str.__hash__
+
     def __str__(self) -> str:
         return self.value
 

@@ -12,6 +12,7 @@ from ptogen.ops.effects import Effects
 from ptogen.ops.move import load_effects, store_effects
 from ptogen.ops.sizing import Role, Tensor
 from ptogen.plan.model import (
+    Affine,
     Barrier,
     GmWindow,
     Instruction,
@@ -101,6 +102,7 @@ class _Events(Visitor[Event]):
         self.variables: Mapping[str, int] = {}
         self.place = self.words = ""
         self._effects: dict[int, Effects] = {}
+        self._places: dict[int, tuple[list[tuple[str, Affine]], tuple[tuple[str, str], ...]]] = {}
 
     def run(self) -> Iterator[Event]:
         words: dict[tuple[int, ...], tuple[str, str]] = {}
@@ -112,7 +114,7 @@ class _Events(Visitor[Event]):
             yield self.visit(step)
 
     def _event(self, pipe: Pipe, **more: Any) -> Event:
-        turn = "".join([f", {name}={value}" for name, value in self.variables.items()])
+        turn = "".join([f", {name}={value}" for name, value in self.variables.items()]) if self.variables else ""
         return Event(self.place, self.words, pipe, turn=turn, **more)
 
     def set_flag(self, step: SetFlag) -> Event:
@@ -131,8 +133,11 @@ class _Events(Visitor[Event]):
         return self._effects[id(step)]
 
     def _data(self, step: Load | Store | Instruction, effects: Effects, gm: Sequence[Touch] = (), **more: Any) -> Event:
-        origins = {name: window.address(self.tiles[window.tile]).at(self.variables) for name, window in step.args}
-        names = tuple((operand, window.tile) for operand, window in step.args)
+        if id(step) not in self._places:
+            addresses = [(name, window.address(self.tiles[window.tile])) for name, window in step.args]
+            self._places[id(step)] = addresses, tuple((name, window.tile) for name, window in step.args)
+        addresses, names = self._places[id(step)]
+        origins = {name: address.at(self.variables) for name, address in addresses}
         touches = (*touches_of(effects, dict(names), origins), *gm)
         return self._event(
             effects.pipe, touches=touches, effects=effects, tiles=names, origins=tuple(origins.items()), **more

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ptogen.check.events import Event
-from ptogen.platforms import Pipe
+from ptogen.platforms import PIPES, Pipe
 
 Clock = Mapping[Pipe, int]
 """For each pipe the place in its queue up to which everything has ended, as far as is known; -1 for nothing."""
@@ -52,13 +52,13 @@ class Replay:
 
 def replay(events: Sequence[Event]) -> Replay:
     """Run the queues until nothing can move."""
-    queues: dict[Pipe, list[tuple[int, Event]]] = {pipe: [] for pipe in Pipe}
+    queues: dict[Pipe, list[tuple[int, Event]]] = {pipe: [] for pipe in PIPES}
     for order, event in enumerate(events):
         queues[event.pipe].append((order, event))
-    heads = dict.fromkeys(Pipe, 0)
-    known: dict[Pipe, dict[Pipe, int]] = {pipe: dict.fromkeys(Pipe, -1) for pipe in Pipe}
+    heads = dict.fromkeys(PIPES, 0)
+    known: dict[Pipe, dict[Pipe, int]] = {pipe: dict.fromkeys(PIPES, -1) for pipe in PIPES}
     # For each pipe the place in the queue of PIPE_S up to which everything has started, as far as is known.
-    begun = dict.fromkeys(Pipe, -1)
+    begun = dict.fromkeys(PIPES, -1)
     sets: dict[Flag, list[tuple[Event, dict[Pipe, int], int]]] = {}
     waits: dict[Flag, list[int]] = {}
     waits_ahead: dict[Flag, list[int]] = {}
@@ -81,13 +81,13 @@ def replay(events: Sequence[Event]) -> Replay:
                     break
                 if event.everything:
                     if any(
-                        heads[other] < len(queues[other]) and queues[other][heads[other]][0] < order for other in Pipe
+                        heads[other] < len(queues[other]) and queues[other][heads[other]][0] < order for other in PIPES
                     ):
                         break
-                    known[pipe] = {other: heads[other] - (other is not pipe) for other in Pipe}
+                    known[pipe] = {other: heads[other] - (other is not pipe) for other in PIPES}
                 elif pipe is not Pipe.S and bisect_left(scalar, order):
                     behind = seen_by_scalar[bisect_left(scalar, order) - 1]
-                    known[pipe] = {other: max(known[pipe][other], behind[other]) for other in Pipe}
+                    known[pipe] = {other: max(known[pipe][other], behind[other]) for other in PIPES}
                 begun[pipe] = max(begun[pipe], bisect_left(scalar, order) - 1)
                 flag = event.flag
                 if event.waits and flag:
@@ -95,7 +95,7 @@ def replay(events: Sequence[Event]) -> Replay:
                     if len(taken) >= len(sets.get(flag, ())):
                         break
                     _, seen, seen_begun = sets[flag][len(taken)]
-                    known[pipe] = {other: max(known[pipe][other], seen[other]) for other in Pipe}
+                    known[pipe] = {other: max(known[pipe][other], seen[other]) for other in PIPES}
                     begun[pipe] = max(begun[pipe], seen_begun)
                     taken.append(place)
                 elif event.sets and flag:

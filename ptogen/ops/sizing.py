@@ -19,6 +19,8 @@ class Role(str, Enum):
     INOUT = "inout"
     TMP = "tmp"
 
+    __hash__ = str.__hash__
+
     @property
     def reads(self) -> bool:
         """Whether the value that stands there before counts."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Generic, TypeVar
 
 from ptogen.ops.attributes import Attributes
@@ -30,6 +31,8 @@ class Affine:
         return self.const + sum(factor * variables[name] for name, factor in self.terms)
 
     def __add__(self, other: Affine) -> Affine:
+        if other is ZERO:
+            return self
         if not self.terms and not other.terms:
             return Affine(self.const + other.const)
         factors = dict(self.terms)
@@ -38,6 +41,8 @@ class Affine:
         return Affine(self.const + other.const, tuple((name, factor) for name, factor in factors.items() if factor))
 
     def times(self, factor: int) -> Affine:
+        if self is ZERO or factor == 1:
+            return self
         if not self.terms:
             return Affine(self.const * factor)
         return Affine(self.const * factor, tuple((name, own * factor) for name, own in self.terms if factor))
@@ -81,6 +86,8 @@ class Tile(TileType):
 
 def _offset(row: Affine, col: Affine, within: TileType | Tensor) -> Affine:
     """Elements from the first of ``within`` to the one at a place."""
+    if row is ZERO and col is ZERO:
+        return ZERO
     down, along = within.strides
     return row.times(down) + col.times(along)
 
@@ -297,11 +304,19 @@ class KernelPlan:
         """One past the last byte of the last tile."""
         return max((tile.end for tile in self.tiles), default=0)
 
+    @cached_property
+    def _tiles(self) -> dict[str, Tile]:
+        return {tile.name: tile for tile in self.tiles}
+
+    @cached_property
+    def _tensors(self) -> dict[str, Tensor]:
+        return {tensor.name: tensor for tensor in self.tensors}
+
     def tile(self, name: str) -> Tile:
-        return next(tile for tile in self.tiles if tile.name == name)
+        return self._tiles[name]
 
     def tensor(self, name: str) -> Tensor:
-        return next(tensor for tensor in self.tensors if tensor.name == name)
+        return self._tensors[name]
 
 
 def walk(program: Program) -> Iterator[Step]:

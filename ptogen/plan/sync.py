@@ -19,7 +19,7 @@ from itertools import product
 
 from ptogen.errors import Diagnostic, PtogenError
 from ptogen.plan.model import Affine, Barrier, Loop, Program, SetFlag, Step, WaitFlag
-from ptogen.platforms import Pipe
+from ptogen.platforms import PIPES, Pipe
 
 
 @dataclass(frozen=True)
@@ -193,8 +193,8 @@ Clock = dict[Pipe, int]
 def _walk(block: Block) -> tuple[list[dict[Pipe, Clock]], list[dict[Pipe, Clock]]]:
     """What each pipe knows ahead of and behind every step of the turns; the end of a turn counts as a step."""
     length = len(block.steps) + 1
-    known: dict[Pipe, Clock] = {pipe: dict.fromkeys(Pipe, -1) for pipe in Pipe}
-    last: Clock = dict.fromkeys(Pipe, -1)
+    known: dict[Pipe, Clock] = {pipe: dict.fromkeys(PIPES, -1) for pipe in PIPES}
+    last: Clock = dict.fromkeys(PIPES, -1)
     ahead: list[dict[Pipe, Clock]] = []
     behind: list[dict[Pipe, Clock]] = []
     for place in range(length * block.turns):
@@ -208,7 +208,7 @@ def _walk(block: Block) -> tuple[list[dict[Pipe, Clock]], list[dict[Pipe, Clock]
             else:
                 own = known if source == place else behind[source]
                 seen = {**own[edge.src], edge.src: source}
-                known[edge.dst] = {pipe: max(known[edge.dst][pipe], seen[pipe]) for pipe in Pipe}
+                known[edge.dst] = {pipe: max(known[edge.dst][pipe], seen[pipe]) for pipe in PIPES}
         ahead.append({pipe: dict(clock) for pipe, clock in known.items()})
         if step < len(block.steps):
             for pipe in block.spans[step]:

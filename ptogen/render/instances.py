@@ -6,6 +6,7 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 TYPE = "Type"
 """The axis of what is a type."""
@@ -13,19 +14,16 @@ TYPE = "Type"
 _MARK = re.compile(r"\x01(\d+)\x02")
 
 
-@dataclass(frozen=True)
-class Slot:
+class Slot(NamedTuple):
     """A place of a text that a number or a type fills.
 
     Attributes:
         owner: whose number it is, such as ``src0``.
         axis: what it counts, such as ``Rows``, or :data:`TYPE`.
-        value: its text.
     """
 
     owner: str
     axis: str
-    value: str
 
     @property
     def kind(self) -> str:
@@ -39,18 +37,21 @@ class Slot:
 class Sheet:
     """A text under construction, in which marks stand for the values of slots."""
 
-    slots: list[Slot] = field(default_factory=list)
+    slots: list[tuple[str, str]] = field(default_factory=list)
+    """Owner and axis of each."""
+    values: list[str] = field(default_factory=list)
     text: str = ""
 
     def slot(self, owner: str, axis: str, value: object) -> str:
         """What to write in the place of a value."""
-        self.slots.append(Slot(owner, axis, str(value)))
+        self.slots.append((owner, axis))
+        self.values.append(str(value))
         return f"\x01{len(self.slots) - 1}\x02"
 
     @property
     def shape(self) -> Hashable:
         """Equal for sheets that are instances of one text."""
-        return self.text, tuple((slot.owner, slot.axis) for slot in self.slots)
+        return self.text, tuple(self.slots)
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,14 @@ class Family:
 
     def __init__(self, sheets: Sequence[Sheet], members: Sequence[int]) -> None:
         self.members = tuple(members)
-        self._sheets = [sheets[member] for member in members]
+        self._text = sheets[members[0]].text
+        slots = [Slot(*slot) for slot in sheets[members[0]].slots]
+        values = zip(*(sheets[member].values for member in members), strict=True)
+        self._columns = [(slot.kind, column) for slot, column in zip(slots, values, strict=True)]
+        """Of each place its kind, and its values in the members."""
         self._places: dict[tuple[str, tuple[str, ...]], list[Slot]] = {}
-        for number, slot in enumerate(self._sheets[0].slots):
-            self._places.setdefault(self._column(number, slot), []).append(slot)
-
-    def _column(self, number: int, slot: Slot) -> tuple[str, tuple[str, ...]]:
-        return slot.kind, tuple(sheet.slots[number].value for sheet in self._sheets)
+        for slot, column in zip(slots, self._columns, strict=True):
+            self._places.setdefault(column, []).append(slot)
 
     @cached_property
     def _named(self) -> dict[tuple[str, tuple[str, ...]], Parameter]:
@@ -114,14 +116,13 @@ class Family:
 
     def text(self, types: str = "T", numbers: str = "k") -> str:
         """The text of all of them; parameters are called by these prefixes and their names."""
-        slots = self._sheets[0].slots
 
         def filled(match: re.Match[str]) -> str:
-            slot = slots[int(match[1])]
-            parameter = self._named.get(self._column(int(match[1]), slot))
-            return slot.value if parameter is None else called(parameter, types, numbers)
+            column = self._columns[int(match[1])]
+            parameter = self._named.get(column)
+            return column[1][0] if parameter is None else called(parameter, types, numbers)
 
-        return _MARK.sub(filled, self._sheets[0].text)
+        return _MARK.sub(filled, self._text)
 
 
 def called(parameter: Parameter, types: str = "T", numbers: str = "k") -> str:
