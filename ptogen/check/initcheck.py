@@ -57,6 +57,8 @@ def initcheck(trace: Trace) -> list[Finding]:
 def _scratch(event: Event) -> set[str]:
     """The tiles that serve as tmp and as nothing else: one that does holds what that one does, for some forms leave tmp
     alone."""
+    if not event.scratch:
+        return set()
     scratch = {tile for operand, tile in event.tiles if operand in event.scratch}
     return scratch - {tile for operand, tile in event.tiles if operand not in event.scratch}
 

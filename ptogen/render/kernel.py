@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, count
@@ -167,7 +167,8 @@ class _Body(Visitor[None]):
         for step in plan.program:
             if isinstance(step, (Load, Store)) and self._is_whole(step.window):
                 self.declared[step.gm, step.window] = self._global(step.window.tile, step)
-        whole = [tile for tile in plan.tiles if tile.name in self._whole_tiles()]
+        used = self._whole_tiles()
+        whole = [tile for tile in plan.tiles if tile.name in used]
         for tile in whole:
             self.lines.append(f"{self._type(tile.name, tile)} {tile.name}Tile{self._valid(tile.name, tile)};")
         if plan.mode == "manual":
@@ -278,7 +279,7 @@ class _Body(Visitor[None]):
 
     def instruction(self, step: Instruction) -> None:
         tiles = {operand: self._operand(window) for operand, window in step.args}
-        types = {operand: self._type(window.tile, window) for operand, window in step.args}
+        types = _Types(self, dict(step.args))
         attributes: dict[str, Value] = {
             name: _Int(self.sheet, "", _camel(name), value) if type(value) is int else value
             for name, value in step.attributes
@@ -298,6 +299,23 @@ class _Body(Visitor[None]):
         self.lines.append(f"{self._type(name, window)} {name}{self._valid(name, window)};")
         self.lines.append(f"TASSIGN({name}, {address});")
         return name
+
+
+class _Types(Mapping[str, str]):
+    """C++ types of the tiles of an instruction by operand, spelt where they are asked for."""
+
+    def __init__(self, body: _Body, windows: Mapping[str, Window]) -> None:
+        self._body, self._windows = body, windows
+
+    def __getitem__(self, operand: str) -> str:
+        window = self._windows[operand]
+        return self._body._type(window.tile, window)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._windows)
+
+    def __len__(self) -> int:
+        return len(self._windows)
 
 
 def _camel(name: str) -> str:

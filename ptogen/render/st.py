@@ -63,8 +63,11 @@ def _rendered(
     paths = {f"{suite.directory}/{name}": text for name, text in sorted(files.items())}
     key = f"{suite.platform.name}-{suite.name}"
     meta = facts(suite, "st", digest)
+    # Plans that cases share have the very same steps.
+    views = {id(plan.program): plan for plan in plans}
+    viewed = {number for number, plan in views.items() if _has_views(plan)}
     for case, plan in zip(meta["cases"], plans, strict=True):
-        if _has_views(plan):
+        if id(plan.program) in viewed:
             case["requires"].append(VIEW.subject)
     return RenderedSuite(key, suite.directory, paths, meta, shared)
 
