@@ -14,7 +14,6 @@ from ptogen.cli._register import check_places, kept_lines, put_in, take_out
 from ptogen.cli._render import TARGETS, file_of, load_specs, read_license_header, render_specs
 from ptogen.errors import PtogenError
 from ptogen.platforms import PLATFORMS
-from ptogen.register import Entry, guard, withdraw
 
 if TYPE_CHECKING:
     from ptogen.output import Manifest
@@ -147,6 +146,8 @@ def kernel(
     )
     if into:
         out = into
+        from ptogen.register import Entry, guard
+
         entries = list(map(Entry.of, suites))
         for warning in guard(into, entries, force):
             show(warning)
@@ -155,7 +156,11 @@ def kernel(
     if into:
         put_in(into, entries, looking)
     stale = [] if platforms or select else _stale(out, suites)
-    pruned = withdraw(out, [manifest.key for manifest in stale], dry_run=looking) if prune and stale else []
+    pruned = []
+    if prune and stale:
+        from ptogen.register import withdraw
+
+        pruned = withdraw(out, [manifest.key for manifest in stale], dry_run=looking)
     different = any(change.action != output.UNCHANGED for change in (*changes, *pruned)) or bool(stale and check)
     if format_ == "json":
         print_json(_as_data(out, suites, changes, pruned, diff) | {"stale": [manifest.key for manifest in stale]})
