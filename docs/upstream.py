@@ -120,7 +120,20 @@ def _run_by_pto_isa(checkout: Path, cxx: str | None, folder: Path) -> Iterator[R
         fields = yaml.safe_load(spec.read_text(encoding="utf-8"))
         name = f"ptogen{fields['op']}"
         own = folder / f"{name}.yaml"
-        own.write_text(yaml.safe_dump({**fields, "platform": "cpu", "mode": "manual", "name": name}), encoding="utf-8")
+        fields |= {"platform": "cpu", "mode": "manual", "name": name}
+        own.write_text(yaml.safe_dump(fields), encoding="utf-8")
+        # The runner has the simulator as it is: a case that meets a known defect of it would show that defect alone.
+        command = ["check", str(own), "--pto-isa", str(checkout), "--pristine", "--format", "json"]
+        (pristine,) = json.loads(_ptogen(*command, *(("--compiler", cxx) if cxx else ()), allowed=(0, 1)))["suites"]
+        row = Row("`run_cpu.py`", name)
+        cases = []
+        for case, found in zip(fields["cases"], pristine["cases"], strict=True):
+            if found["outcome"] == "known-defect":
+                row.not_run += 1
+                row.reasons["a known defect of the simulator"] += 1
+            else:
+                cases.append(case)
+        own.write_text(yaml.safe_dump({**fields, "cases": cases}), encoding="utf-8")
         _ptogen("kernel", str(own), "--into", str(copy))
         command = [sys.executable, "tests/run_cpu.py", "-t", name, "--no-install", "--verbose"]
         command += [
@@ -132,7 +145,6 @@ def _run_by_pto_isa(checkout: Path, cxx: str | None, folder: Path) -> Iterator[R
         ]
         done = subprocess.run(command, cwd=copy, capture_output=True, text=True, errors="replace")
         said = done.stdout + done.stderr
-        row = Row("`run_cpu.py`", name)
         row.passed, row.failed = (
             sum(map(int, re.findall(rf"\[  {word}  \] (\d+) test", said))) for word in ("PASSED", "FAILED")
         )
