@@ -22,7 +22,7 @@ class Touch:
         memory: ``UB`` or the name of a GM tensor.
         name: the tile, or the tensor again.
         region: absolute byte addresses.
-        writes, defined, sure: as in :class:`ptogen.ops.base.Access`.
+        writes, defined, sure: as in :class:`ptogen.ops.effects.Access`.
     """
 
     memory: str

@@ -47,7 +47,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What a step touches on the pipe it runs on; ``events`` as in :class:`ptogen.ops.base.Effects`."""
+    """What a step touches on the pipe it runs on; ``events`` as in :class:`ptogen.ops.effects.Effects`."""
 
     pipe: Pipe
     spans: tuple[Span, ...]
